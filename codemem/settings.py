@@ -118,11 +118,10 @@ DATABASES = {
         "OPTIONS": {
             # cypher() takes its arguments as real bind parameters only.
             "server_side_binding": True,
-            # ag_catalog after public, or migrations would create their tables in it; containment
-            # off makes {uid: $u} in Cypher an equality that uses the b-tree.
+            # ag_catalog after public, or migrations would create their tables in it. Containment
+            # is switched off for the role by provisioning: only a superuser may.
             "options": (
                 "-c search_path=public,ag_catalog"
-                " -c age.enable_containment=off"
                 f" -c statement_timeout={env.integer('CODEMEM_STATEMENT_TIMEOUT_MS', 60_000)}"
             ),
             "connect_timeout": 5,

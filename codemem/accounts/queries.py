@@ -1,0 +1,52 @@
+"""Reads of accounts. The one entry to namespaces is `visible_namespaces`: filtered in SQL."""
+
+from uuid import UUID
+
+from django.db.models import QuerySet
+
+from codemem.accounts.models import AuditEvent, Membership, Namespace, Token
+from codemem.accounts.values import Action, Caller
+
+
+def visible_namespaces(
+    *, caller: Caller, action: Action = Action.READ_GRAPH
+) -> QuerySet[Namespace]:
+    """Return the namespaces in which the caller may do `action`."""
+    return Namespace.objects.filter(pk__in=caller.namespaces_for(action))
+
+
+def member_namespaces(*, caller: Caller) -> QuerySet[Namespace]:
+    """Return every open namespace the caller belongs to, whatever the token's scopes."""
+    return Namespace.objects.filter(pk__in=caller.roles.keys())
+
+
+def find_namespace(*, caller: Caller, name: str) -> Namespace | None:
+    """Return the caller's namespace of that name or id text; None also when it is not theirs."""
+    mine = member_namespaces(caller=caller)
+    try:
+        return mine.filter(pk=UUID(name)).first()
+    except ValueError:
+        return mine.filter(name=name).first()
+
+
+def members_of(*, caller: Caller, action: Action) -> QuerySet[Membership]:
+    """Return memberships of the namespaces in which the caller may do `action`."""
+    return Membership.objects.filter(
+        namespace_id__in=caller.namespaces_for(action)
+    ).select_related("user", "namespace")
+
+
+def tokens_of(*, caller: Caller) -> QuerySet[Token]:
+    """Return the caller's own tokens; nobody sees another user's."""
+    return Token.objects.filter(user_id=caller.user_id).prefetch_related("namespaces")
+
+
+def get_token(*, token_id: UUID) -> Token:
+    return Token.objects.select_related("user").get(pk=token_id)
+
+
+def audit_of(*, caller: Caller) -> QuerySet[AuditEvent]:
+    """Return the trail of the namespaces whose members the caller manages."""
+    return AuditEvent.objects.filter(
+        namespace_id__in=caller.namespaces_for(Action.MANAGE_MEMBERS)
+    )

@@ -1,0 +1,78 @@
+"""Prometheus metrics of every process: what is counted, and one view that adds all of them up.
+
+With PROMETHEUS_MULTIPROC_DIR set, each process writes files there and /metrics merges them; the
+web server of a host then also reports the workers of that host.
+"""
+
+import os
+import time
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
+from prometheus_client import (
+    CONTENT_TYPE_LATEST,
+    REGISTRY,
+    CollectorRegistry,
+    Counter,
+    Histogram,
+    generate_latest,
+    multiprocess,
+)
+
+_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
+
+REQUESTS = Histogram(
+    "codemem_http_request_seconds",
+    "Time to answer a request.",
+    ("method", "route", "status"),
+    buckets=_SECONDS,
+)
+TOOL_CALLS = Histogram(
+    "codemem_tool_call_seconds",
+    "Time to run a tool, by outcome (ok, or the error's code).",
+    ("tool", "outcome"),
+    buckets=_SECONDS,
+)
+TASKS = Histogram(
+    "codemem_task_seconds",
+    "Time to run a background task.",
+    ("task", "outcome"),
+    buckets=(*_SECONDS, 60, 300, 1800),
+)
+REFUSED = Counter("codemem_refused_total", "Requests refused at the door.", ("reason",))
+
+
+def observe_task(*, name: str, outcome: str, seconds: float) -> None:
+    TASKS.labels(name, outcome).observe(seconds)
+
+
+def forget_process(pid: int) -> None:
+    """Drop the live gauges of a process that ended; its counters stay."""
+    if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
+        multiprocess.mark_process_dead(pid)
+
+
+def exposition(_request: HttpRequest) -> HttpResponse:
+    """Answer /metrics with every process of this host."""
+    registry = REGISTRY
+    if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
+        registry = CollectorRegistry()
+        multiprocess.MultiProcessCollector(registry)
+    return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
+
+
+class RequestMetricsMiddleware:
+    """Time every request under its route's pattern, so that ids do not become labels."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        started = time.perf_counter()
+        response = self.get_response(request)
+        match = request.resolver_match
+        REQUESTS.labels(
+            request.method or "?", match.route if match else "unmatched", response.status_code
+        ).observe(time.perf_counter() - started)
+        return response

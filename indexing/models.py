@@ -1,0 +1,90 @@
+"""What indexing keeps: facts by content, and a record of every run.
+
+Facts are derived (rebuilt by parsing the blob again); runs are a log.
+"""
+
+from typing import ClassVar
+
+from django.db import models
+from django.db.models import Q
+
+from codemem.accounts.models import new_id
+from graph.models import Repository
+
+
+class BlobFacts(models.Model):
+    """What one file's content says, parsed once for all branches, commits and repositories.
+
+    The content address is not an authorization: facts are read only through a tree that the
+    caller's repository has.
+    """
+
+    blob = models.CharField(max_length=64)
+    language = models.CharField(max_length=30)
+    extractor_version = models.IntegerField()
+    facts = models.BinaryField()  # indexing.facts.BlobFacts, compact JSON under zlib
+    skipped = models.CharField(max_length=30, blank=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["blob", "language", "extractor_version"], name="indexing_facts_once"
+            )
+        ]
+
+
+class IndexRun(models.Model):
+    """One attempt to bring a ref's graph up to its head: progress while it runs, a report after."""
+
+    class State(models.TextChoices):
+        QUEUED = "queued"
+        RUNNING = "running"
+        DONE = "done"
+        FAILED = "failed"
+
+    class Step(models.TextChoices):
+        WAITING = "waiting"
+        FETCHING = "fetching"
+        PARSING = "parsing"
+        RESOLVING = "resolving"
+        WRITING = "writing"
+        RANKING = "ranking"
+        EMBEDDING = "embedding"
+        FINISHED = "finished"
+
+    id = models.UUIDField(primary_key=True, default=new_id, editable=False)
+    repository = models.ForeignKey(Repository, models.CASCADE, related_name="runs")
+    ref = models.CharField(max_length=255, blank=True)
+    commit = models.CharField(max_length=64, blank=True)
+    state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
+    step = models.CharField(max_length=10, choices=Step.choices, default=Step.WAITING)
+    requested_by = models.CharField(max_length=150, blank=True)
+    queued_at = models.DateTimeField(auto_now_add=True)
+    started_at = models.DateTimeField(null=True)
+    # Moves while the worker lives; a run that stands still is taken over (see services.py).
+    heartbeat_at = models.DateTimeField(null=True)
+    finished_at = models.DateTimeField(null=True)
+    attempts = models.IntegerField(default=0)
+    files_total = models.IntegerField(default=0)
+    files_done = models.IntegerField(default=0)
+    counts = models.JSONField(default=dict)
+    seconds = models.JSONField(default=dict)
+    skipped = models.JSONField(default=dict)  # reason -> {"count": n, "examples": [paths]}
+    error = models.TextField(blank=True)
+
+    class Meta:
+        ordering: ClassVar = ["-queued_at"]
+        constraints: ClassVar = [
+            # A push that arrives while a run waits changes nothing: the run reads the head late.
+            models.UniqueConstraint(
+                fields=["repository", "ref"],
+                condition=Q(state="queued"),
+                name="indexing_run_one_queued",
+            )
+        ]
+        indexes: ClassVar = [
+            models.Index(fields=["repository", "-queued_at"], name="indexing_run_recent")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.ref or 'default branch'} ({self.state})"

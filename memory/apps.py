@@ -1,0 +1,8 @@
+"""Start-up of the memory app."""
+
+from django.apps import AppConfig
+
+
+class MemoryConfig(AppConfig):
+    name = "memory"
+    verbose_name = "Memory"
