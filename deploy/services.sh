@@ -7,10 +7,10 @@
 #   deploy/services.sh env INSTANCE_DIR                print the settings for the application
 #   deploy/services.sh restart-postgres INSTANCE_DIR   stop and start PostgreSQL, keeping its address
 #
-# An instance is a folder: pg/ and redis/ hold the data, log/ the logs, env (mode 0600) DATABASE_URL, REDIS_URL
-# and DATABASE_ADMIN_URL. Both servers listen on this machine only, on ports chosen at the first start and kept
-# while they are free. The superuser is reached through a private Unix socket only. Deleting the folder of a
-# stopped instance deletes everything.
+# An instance is a folder: pg/ and redis/ hold the data, log/ the logs, env (mode 0600)
+# DATABASE_URL, REDIS_URL and DATABASE_ADMIN_URL. Both servers listen on this machine only, on
+# ports chosen at the first start and kept while they are free. The superuser is reached through a
+# private Unix socket only. Deleting the folder of a stopped instance deletes everything.
 #
 # Environment:
 #   DATABASE_URL, REDIS_URL          servers of your own: nothing is started in their place
@@ -29,7 +29,7 @@ readonly CHECKOUT
 readonly BUNDLE=$CHECKOUT/.local/services
 readonly NOBODY=65534
 readonly LONGEST_SOCKET_FOLDER=92 # the kernel allows 107 bytes; PostgreSQL appends /.s.PGSQL.65535
-readonly START_SECONDS=60
+readonly START_SECONDS=120 # a crash recovery may replay up to max_wal_size
 readonly STOP_SECONDS=60
 
 main() {
@@ -51,7 +51,7 @@ usage() {
     fail "usage: services.sh up|down|status|env|restart-postgres INSTANCE_DIR"
 }
 
-# --- commands -------------------------------------------------------------------------------------------------------
+# --- commands -----------------------------------------------------------------------------------
 
 up() {
     read_state
@@ -78,6 +78,7 @@ down() {
     read_state
     stop_postgres
     stop_redis
+    rmdir "$SOCKET_FOLDER" 2>/dev/null || true
     say "nothing of $INSTANCE is running"
 }
 
@@ -124,12 +125,13 @@ locked() {
         return
     fi
     mkdir -p "$INSTANCE/log" || fail "cannot write to $INSTANCE."
+    chmod 700 "$INSTANCE/log" # slow statements are logged with their text
     exec 9>"$INSTANCE/lock"
-    flock --wait 300 9 || fail "another services.sh has been busy with $INSTANCE for five minutes: look at it first."
+    flock --wait 300 9 || fail "another services.sh has been busy with $INSTANCE for five minutes."
     "$@"
 }
 
-# --- what an instance remembers -------------------------------------------------------------------------------------
+# --- what an instance remembers -----------------------------------------------------------------
 
 read_state() {
     POSTGRES_PORT='' POSTGRES_PASSWORD='' REDIS_PORT='' REDIS_PASSWORD='' SOCKET_FOLDER='' PROVISIONED=''
@@ -156,8 +158,10 @@ write_state() {
     done | write_private "$INSTANCE/state"
 }
 
+# Other settings that somebody added to the file stay.
 write_env() {
     {
+        grep -vE '^(DATABASE_URL|REDIS_URL|DATABASE_ADMIN_URL)=' "$INSTANCE/env" 2>/dev/null || true
         echo "DATABASE_URL=$DATABASE"
         echo "REDIS_URL=$REDIS"
         if [ -n "$ADMIN" ]; then
@@ -187,7 +191,8 @@ percent_encoded() {
     done
 }
 
-# The caller may carry the instance's own URL (from an earlier env): that is not a server of the user's.
+# The caller may carry the instance's own URL (from an earlier env): that is not a server of the
+# user's.
 wants_own_postgres() {
     [ -z "${DATABASE_URL:-}" ] || [ "$DATABASE_URL" = "$OWN_DATABASE_URL" ]
 }
@@ -205,10 +210,11 @@ place() {
     echo "${1##*@}"
 }
 
-# --- the account that runs the servers ------------------------------------------------------------------------------
+# --- the account that runs the servers ----------------------------------------------------------
 
-# PostgreSQL refuses to run as root. Root therefore lends the servers an account that owns nothing else; where that
-# account cannot reach the folders, a user namespace in which root's files belong to an ordinary user does as well.
+# PostgreSQL refuses to run as root. Root therefore lends the servers an account that owns nothing
+# else; where that account cannot reach the folders, a user namespace in which root's files belong
+# to an ordinary user does as well.
 choose_account() {
     ensure_bundle
     AS=()
@@ -216,10 +222,11 @@ choose_account() {
     [ "$OWNER" -eq 0 ] || return 0
     local as_nobody=(setpriv "--reuid=$NOBODY" "--regid=$NOBODY" --clear-groups)
     local as_mapped=(unshare --user "--map-user=$NOBODY" "--map-group=$NOBODY")
-    if "${as_nobody[@]}" test -x "$INSTANCE" 2>/dev/null && "${as_nobody[@]}" "$BUNDLE/bin/postgres" --version &>/dev/null; then
+    local can_run=("$BUNDLE/bin/postgres" --version)
+    if "${as_nobody[@]}" test -x "$INSTANCE" 2>/dev/null && "${as_nobody[@]}" "${can_run[@]}" &>/dev/null; then
         AS=("${as_nobody[@]}")
         OWNER=$NOBODY
-    elif "${as_mapped[@]}" "$BUNDLE/bin/postgres" --version &>/dev/null; then
+    elif "${as_mapped[@]}" "${can_run[@]}" &>/dev/null; then
         AS=("${as_mapped[@]}")
     else
         fail "PostgreSQL does not run as root, the account 'nobody' may not enter $INSTANCE or $BUNDLE, and this" \
@@ -244,7 +251,7 @@ own_folder() {
     fi
 }
 
-# --- PostgreSQL -----------------------------------------------------------------------------------------------------
+# --- PostgreSQL ---------------------------------------------------------------------------------
 
 ensure_postgres() {
     [ -e /usr/share/zoneinfo/UTC ] || fail "PostgreSQL needs the time zone files: install the package tzdata."
@@ -256,7 +263,7 @@ ensure_postgres() {
         POSTGRES_PORT=$(keep_or_choose_port "$POSTGRES_PORT")
         write_state
         configure_postgres
-        drop_misleading_pid_file
+        drop_misleading_pid_files
         launch postgres "${AS[@]}" "$BUNDLE/bin/postgres" -D "$POSTGRES_DATA"
     fi
     await PostgreSQL postgres postgres_is_ready
@@ -284,7 +291,8 @@ create_cluster() {
     mv "$unfinished" "$POSTGRES_DATA"
 }
 
-# After kill -9 the server's children end by themselves a moment later; until then the data is still in use.
+# After kill -9 the server's children end by themselves a moment later; until then the data is
+# still in use.
 wait_for_left_over_backends() {
     local deadline=$((SECONDS + STOP_SECONDS))
     while processes_in "$POSTGRES_DATA"; do
@@ -307,7 +315,7 @@ choose_socket_folder() {
     local inside=$INSTANCE/socket
     if [ ${#inside} -le $LONGEST_SOCKET_FOLDER ] && [[ $inside =~ ^[A-Za-z0-9/._-]+$ ]]; then
         SOCKET_FOLDER=$inside
-    elif [ ! -O "$SOCKET_FOLDER" ] && [ "$(stat -c %u "$SOCKET_FOLDER" 2>/dev/null)" != "$OWNER" ]; then
+    elif [[ $SOCKET_FOLDER != /tmp/* ]] || [ "$(stat -c %u "$SOCKET_FOLDER" 2>/dev/null)" != "$OWNER" ]; then
         SOCKET_FOLDER=$(mktemp -d /tmp/codemem-socket.XXXXXXXX)
     fi
     own_folder "$SOCKET_FOLDER"
@@ -326,7 +334,8 @@ configure_postgres() {
         overridden_settings
     } >"$POSTGRES_DATA/postgresql.conf"
     cat >"$POSTGRES_DATA/pg_hba.conf" <<'CONF'
-# Written by deploy/services.sh at every start. The socket lies in a folder that only this account may enter.
+# Written by deploy/services.sh at every start. The socket lies in a folder that only this account
+# may enter.
 local all all trust
 host all postgres all reject
 host all all 127.0.0.1/32 scram-sha-256
@@ -336,10 +345,14 @@ CONF
 
 check_preload_libraries() {
     local library
-    for library in $(sed -n "s/^shared_preload_libraries = '\(.*\)'/\1/p" "$CHECKOUT/deploy/postgres/postgresql.conf" | tr , ' '); do
+    for library in $(preload_libraries); do
         compgen -G "$BUNDLE/usr/lib/postgresql/*/lib/$library.so" >/dev/null ||
             fail "the unpacked PostgreSQL has no library $library, which deploy/postgres/postgresql.conf loads."
     done
+}
+
+preload_libraries() {
+    sed -n "s/^shared_preload_libraries = '\(.*\)'/\1/p" "$CHECKOUT/deploy/postgres/postgresql.conf" | tr , ' '
 }
 
 overridden_settings() {
@@ -354,15 +367,15 @@ overridden_settings() {
     fi
 }
 
-# A pid file whose number now belongs to another program would make PostgreSQL refuse to start. When the number
-# belongs to nobody PostgreSQL sorts it out itself, and checks shared memory as well.
-drop_misleading_pid_file() {
-    local file=$POSTGRES_DATA/postmaster.pid pid
-    [ -e "$file" ] || return 0
-    pid=$(head -1 "$file")
-    if [ -e "/proc/$pid" ]; then
-        rm -f "$file"
-    fi
+# A pid file whose number now belongs to another program would make PostgreSQL refuse to start. When
+# the number belongs to nobody PostgreSQL sorts it out itself, and checks shared memory as well.
+drop_misleading_pid_files() {
+    local file pid
+    for file in "$POSTGRES_DATA/postmaster.pid" "$SOCKET_FOLDER"/.s.PGSQL.*.lock; do
+        if [ -e "$file" ] && pid=$(head -1 "$file") && [ -e "/proc/$pid" ]; then
+            rm -f "$file"
+        fi
+    done
 }
 
 postgres_pid() {
@@ -379,32 +392,35 @@ stop_postgres() {
 
 # Roles and databases: what provision.sql, which knows one database only, cannot hold.
 provision_postgres() {
-    local wanted
-    wanted=$(cat "$CHECKOUT/deploy/postgres/provision.sql" "${BASH_SOURCE[0]}" "$BUNDLE/.complete" | sha256sum | cut -d' ' -f1)
+    local provision=$CHECKOUT/deploy/postgres/provision.sql wanted
+    wanted=$(cat "$provision" "${BASH_SOURCE[0]}" "$BUNDLE/.complete" | sha256sum | cut -d' ' -f1)
     [ "$PROVISIONED" != "$wanted" ] || return 0
     say "preparing the database"
-    admin_sql template1 <"$CHECKOUT/deploy/postgres/provision.sql"
+    admin_sql template1 <"$provision"
     admin_sql postgres <<SQL
 \set password '$POSTGRES_PASSWORD'
-select 'create role codemem' where not exists (select from pg_roles where rolname = 'codemem') \gexec
-alter role codemem with login createdb nosuperuser nocreaterole nobypassrls noreplication password :'password';
--- Public first, or the application's tables land in AGE's schema; AGE's last, or comparisons of agtype do not plan.
+select 'create role codemem'
+where not exists (select from pg_roles where rolname = 'codemem') \gexec
+alter role codemem with login createdb nosuperuser nocreaterole nobypassrls noreplication
+    password :'password';
+-- Public first, or the application's tables land in AGE's schema; AGE's last, or comparisons of agtype
+-- do not plan. On the role, not the database: databases made later (test databases) need it too.
 alter role codemem set search_path = public, ag_catalog;
--- {uid: \$x} becomes an equality that a b-tree answers, not a containment.
-alter role codemem set age.enable_containment = off;
-select 'create database codemem owner codemem' where not exists (select from pg_database where datname = 'codemem') \gexec
+select 'create database codemem owner codemem'
+where not exists (select from pg_database where datname = 'codemem') \gexec
 SQL
-    admin_sql codemem <"$CHECKOUT/deploy/postgres/provision.sql"
+    admin_sql codemem <"$provision"
     PROVISIONED=$wanted
     write_state
 }
 
 admin_sql() {
-    "$BUNDLE/bin/psql" --host="$SOCKET_FOLDER" --port="$POSTGRES_PORT" --username=postgres --dbname="$1" --no-psqlrc --quiet \
-        --set=ON_ERROR_STOP=1 >"$INSTANCE/log/provision.log" 2>&1 || fail_with_log "preparing the database $1 failed" provision
+    "$BUNDLE/bin/psql" --host="$SOCKET_FOLDER" --port="$POSTGRES_PORT" --username=postgres --dbname="$1" \
+        --no-psqlrc --quiet --set=ON_ERROR_STOP=1 >"$INSTANCE/log/provision.log" 2>&1 ||
+        fail_with_log "preparing the database $1 failed" provision
 }
 
-# --- Redis ----------------------------------------------------------------------------------------------------------
+# --- Redis --------------------------------------------------------------------------------------
 
 ensure_redis() {
     REDIS_PASSWORD=${REDIS_PASSWORD:-$(new_password)}
@@ -446,9 +462,10 @@ stop_redis() {
     stop Redis "$(redis_pid)" TERM
 }
 
-# --- processes ------------------------------------------------------------------------------------------------------
+# --- processes ----------------------------------------------------------------------------------
 
-# Start a server that outlives this script, its terminal and every pipe the caller holds ("make up | tail" ends).
+# Start a server that outlives this script, its terminal and every pipe the caller holds ("make up
+# | tail" ends).
 launch() {
     local log=$INSTANCE/log/$1.log descriptor
     shift
@@ -477,7 +494,8 @@ await() {
     LAUNCHED=''
 }
 
-# The number in a pid file, if the process it names was started with this instance's path: numbers are used again.
+# The number in a pid file, if the process it names was started with this instance's path: numbers
+# are used again.
 verified_pid() {
     local file=$1 argument=$2 pid
     [ -r "$file" ] || return 0
@@ -492,7 +510,7 @@ stop() {
     [ -n "$pid" ] || return 0
     kill -s "$signal" "$pid" || fail "$name (pid $pid) belongs to another account: run this as that account."
     while [ -e "/proc/$pid" ] && ! grep -q '^State:.Z' "/proc/$pid/status" 2>/dev/null; do
-        [ "$SECONDS" -lt "$deadline" ] || fail "$name (pid $pid) does not end after $STOP_SECONDS seconds; see $INSTANCE/log."
+        [ "$SECONDS" -lt "$deadline" ] || fail "$name (pid $pid) does not end; see $INSTANCE/log."
         sleep 0.05
     done
     say "$name stopped"

@@ -4,10 +4,10 @@
 #
 #   deploy/postgres/bundle.sh PREFIX        the programs are then PREFIX/bin/{postgres,psql,redis-server,...}
 #
-# The packages are Debian's own, verified against Debian's archive keys, from the suite that carries
-# AGE 1.8 (1.5 lets a read-only role delete a graph). That suite's C library is newer than most hosts
-# have, so it is unpacked too and the programs are pointed at it. That path is absolute: a bundle whose
-# folder has moved, or which an older version of this script made, is built again.
+# The packages are Debian's own, verified against Debian's archive keys, from the suite that
+# carries AGE 1.8 (1.5 lets a read-only role delete a graph). That suite's C library is newer than
+# most hosts have, so it is unpacked too and the programs are pointed at it. That path is absolute:
+# a bundle whose folder has moved, or which an older version of this script made, is built again.
 #
 # Environment:
 #   DEBIAN_MIRROR    where to download from; default: the Debian mirror this host's apt already uses
@@ -92,8 +92,8 @@ check_host() {
         "unpacking needs $NEEDED_DISK_MB MB for a moment."
 }
 
-# The first archive of this host's sources that is Debian's main one. apt itself reads the sources, so every
-# format it knows works, and it needs no downloaded lists to answer.
+# The first archive of this host's sources that is Debian's main one. apt itself reads the sources,
+# so every format it knows works, and it needs no downloaded lists to answer.
 debian_mirror_of_host() {
     # shellcheck disable=SC2016  # apt fills this in, not the shell
     apt-get indextargets -oAPT::Get::IndexTargets::Filtered=false -oAPT::Get::IndexTargets::ReleaseInfo=false \
@@ -110,8 +110,8 @@ first_readable() {
     done
 }
 
-# A private apt: the host's way to the network (proxy, certificates), none of its hooks, sources or trust.
-# Its empty dpkg status makes apt resolve the whole closure, as if nothing were installed.
+# A private apt: the host's way to the network (proxy, certificates), none of its hooks, sources or
+# trust. Its empty dpkg status makes apt resolve the whole closure, as if nothing were installed.
 configure_apt() {
     : >"$APT/status"
     echo "deb [arch=$(dpkg --print-architecture) target=Packages signed-by=$KEYRING] $MIRROR $SUITE main" \
@@ -198,7 +198,8 @@ is_elf() {
     [ ! -L "$1" ] && [ "$(head -c4 "$1" | tr -d '\0')" = $'\x7fELF' ]
 }
 
-# Most of the closure serves packages that are not unpacked: keep what the programs and extensions load.
+# Most of the closure serves packages that are not unpacked: keep what the programs and extensions
+# load.
 keep_needed_libraries() {
     local queue name kept=$ROOT/kept file next
     mkdir "$kept"

@@ -1,6 +1,7 @@
--- What one database needs before codemem's own role can use it. A superuser runs it on template1, so that databases
--- made later (test databases too) have it from birth, and on the application's database. Running it again is safe;
--- run it again after an extension was installed or updated, and after a restore (deploy/restore.sh does).
+-- What one database needs before codemem's own role can use it. A superuser runs it on template1,
+-- so that databases made later (test databases too) have it from birth, and on the application's
+-- database. Running it again is safe; run it again after an extension was installed or updated,
+-- and after a restore (deploy/restore.sh does).
 \set ON_ERROR_STOP on
 set client_min_messages = warning;
 
@@ -26,7 +27,8 @@ $$;
 grant usage on schema ag_catalog to public;
 grant select on ag_catalog.ag_graph, ag_catalog.ag_label to public;
 
--- A graphid is an int8 with another name. AGE ships no cast; only a superuser may add one without a function.
+-- A graphid is an int8 with another name. AGE ships no cast; only a superuser may add one without
+-- a function.
 do $$
 begin
     if not exists (
@@ -42,8 +44,9 @@ begin
 end
 $$;
 
--- AGE (1.5 to 1.8) registers > as ">=" and >= as ">" in its b-tree operator class, so a property index loses the
--- boundary row of ">=", and a partial index for "> 0" answers "= 0" with nothing. Swap them back.
+-- AGE (1.5 to 1.8) registers > as ">=" and >= as ">" in its b-tree operator class, so a property
+-- index loses the boundary row of ">=", and a partial index for "> 0" answers "= 0" with nothing.
+-- Swap them back.
 do $$
 declare
     family constant oid := (select opcfamily from pg_opclass where opcname = 'agtype_ops_btree');
