@@ -31,6 +31,7 @@ readonly NOBODY=65534
 readonly LONGEST_SOCKET_FOLDER=92 # the kernel allows 107 bytes; PostgreSQL appends /.s.PGSQL.65535
 readonly START_SECONDS=120 # a crash recovery may replay up to max_wal_size
 readonly STOP_SECONDS=60
+readonly LEFT_OVER_SECONDS=20
 
 main() {
     [ $# -eq 2 ] || usage
@@ -258,7 +259,7 @@ ensure_postgres() {
     POSTGRES_PASSWORD=${POSTGRES_PASSWORD:-$(new_password)}
     if [ -z "$(postgres_pid)" ]; then
         create_cluster
-        wait_for_left_over_backends
+        wait_until_nobody_uses "$POSTGRES_DATA"
         choose_socket_folder
         POSTGRES_PORT=$(keep_or_choose_port "$POSTGRES_PORT")
         write_state
@@ -289,26 +290,6 @@ create_cluster() {
     sync -f "$unfinished"
     PROVISIONED=''
     mv "$unfinished" "$POSTGRES_DATA"
-}
-
-# After kill -9 the server's children end by themselves a moment later; until then the data is
-# still in use.
-wait_for_left_over_backends() {
-    local deadline=$((SECONDS + STOP_SECONDS))
-    while processes_in "$POSTGRES_DATA"; do
-        [ "$SECONDS" -lt "$deadline" ] || fail "processes of an earlier PostgreSQL still use $POSTGRES_DATA: end them."
-        sleep 0.1
-    done
-}
-
-processes_in() {
-    local link
-    for link in /proc/[0-9]*/cwd; do
-        if [ "$(readlink "$link" 2>/dev/null)" = "$1" ]; then
-            return 0
-        fi
-    done
-    return 1
 }
 
 choose_socket_folder() {
@@ -426,9 +407,11 @@ ensure_redis() {
     REDIS_PASSWORD=${REDIS_PASSWORD:-$(new_password)}
     if [ -z "$(redis_pid)" ]; then
         own_folder "$REDIS_DATA"
+        wait_until_nobody_uses "$REDIS_DATA"
         REDIS_PORT=$(keep_or_choose_port "$REDIS_PORT")
         write_state
         configure_redis
+        rm -f "$REDIS_DATA/redis.pid"
         launch redis "${AS[@]}" "$BUNDLE/bin/redis-server" "$REDIS_DATA/redis.conf"
     fi
     await Redis redis redis_is_ready
@@ -503,6 +486,26 @@ verified_pid() {
     if tr '\0' '\n' 2>/dev/null <"/proc/$pid/cmdline" | grep -qxF -- "$argument"; then
         echo "$pid"
     fi
+}
+
+# After kill -9 a server's children end by themselves a moment later; until then they use its data. Both
+# servers work in their data folder, so this also finds a server whose pid file was lost.
+wait_until_nobody_uses() {
+    local folder=$1 deadline=$((SECONDS + LEFT_OVER_SECONDS))
+    while processes_in "$folder"; do
+        [ "$SECONDS" -lt "$deadline" ] || fail "a process that this did not start uses $folder: end it first."
+        sleep 0.1
+    done
+}
+
+processes_in() {
+    local link
+    for link in /proc/[0-9]*/cwd; do
+        if [ "$(readlink "$link" 2>/dev/null)" = "$1" ]; then
+            return 0
+        fi
+    done
+    return 1
 }
 
 stop() {
