@@ -4,9 +4,10 @@ Text to be stored and questions about it go through the same functions, so both 
 
 - A whole identifier, path or version is a token as it stands (`parse_json2`, `graph/queries.py`,
   `1.5.2`), and so is every path, dotted, kebab, snake, camel and digit part of it.
-- A plain word (one part, letters only: `caching`, `Servers`) becomes the word and, where that
-  differs, its stem. The word itself is what meets the part of an identifier (`cache_key`); the stem
-  is what meets other prose (`cached`). Identifiers and their parts are never stemmed.
+- A plain word (one part, letters only) and a part in letters become their stem and nothing else, so
+  "how is it parsed?" meets `parse_json2`. Tried and dropped: parts as they stand beside words with
+  their stem (MRR .329 against .353 finding Django's functions by their docstrings), and stems of
+  plain words only (.317). The exact spelling is kept by the whole identifier.
 - Stop words are dropped, also as parts of an identifier; the whole identifier keeps them.
 """
 
@@ -146,11 +147,9 @@ def _word_tokens(word: str) -> Iterator[str]:
     if len(word) > MAX_TOKEN_BYTES and word.isascii():
         return  # data, not a name
     parts = [word] if _HASH.fullmatch(word) else _parts(word)
-    if parts == [word] and word.isalpha():
-        yield from _plain_word_tokens(_fold(word))
-    elif parts:
+    if parts and (parts != [word] or not word.isalpha()):
         yield _fold(word)
-        yield from (_fold(part) for part in parts if part != word and _is_telling(part))
+    yield from (_stem(_fold(part)) for part in parts if _is_telling(part, of=word))
 
 
 def _parts(word: str) -> list[str]:
@@ -177,17 +176,15 @@ def _bigrams(part: str) -> Iterator[str]:
         yield part
 
 
-def _is_telling(part: str) -> bool:
-    """Tell whether a part of an identifier says something alone: no stop word, no single letter."""
-    return part.isdigit() or (len(part) > 1 and _fold(part) not in _STOP_WORDS)
+def _is_telling(part: str, *, of: str) -> bool:
+    """Tell whether a part adds to its word: no repetition, no stop word, no letter cut off."""
+    if not part.isalpha():
+        return part != of
+    return _fold(part) not in _STOP_WORDS and (len(part) > 1 or part == of)
 
 
-def _plain_word_tokens(word: str) -> Iterator[str]:
-    if word in _STOP_WORDS:
-        return
-    yield word
-    if len(word) <= _LONGEST_STEMMED and (stem := _STEMMER.stem(word)) != word:
-        yield stem
+def _stem(word: str) -> str:
+    return _STEMMER.stem(word) if word.isalpha() and len(word) <= _LONGEST_STEMMED else word
 
 
 def _fold(name: str) -> str:

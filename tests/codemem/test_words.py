@@ -19,24 +19,25 @@ from codemem.words import (
     ("text", "tokens"),
     [
         ("HTTPServer", "httpserver http server"),
-        ("parse_json2", "parse_json2 parse json 2"),
+        ("parse_json2", "parse_json2 pars json 2"),
         ("getUserByID", "getuserbyid get user id"),
         ("__init__", "__init__ init"),
-        ("MAX_RETRY_COUNT", "max_retry_count max retry count"),
+        ("MAX_RETRY_COUNT", "max_retry_count max retri count"),
         ("pre-commit", "pre-commit pre commit"),
         ("utf8 x_train", "utf8 utf 8 x_train train"),
-        ("URLs", "urls url"),
-        ("parseURLs", "parseurls parse urls"),
+        ("to_list _ ___ x", "to_list list x"),
+        ("URLs", "url"),
+        ("parseURLs", "parseurls pars url"),
     ],
 )
-def test_an_identifier_is_kept_whole_and_falls_into_its_parts(text, tokens):
+def test_an_identifier_is_kept_whole_and_falls_into_stemmed_parts(text, tokens):
     assert code_tokens(text) == tokens.split()
 
 
 @pytest.mark.parametrize(
     ("text", "tokens"),
     [
-        ("graph/query.py", "graph/query.py graph query.py query queri py"),
+        ("graph/query.py", "graph/query.py graph query.py queri py"),
         ("os.path.join", "os.path.join os path join"),
         ("std::Vec", "std::vec std vec"),
         ("./.github/ci.yml", ".github/ci.yml .github github ci.yml ci yml"),
@@ -60,9 +61,9 @@ def test_numbers_versions_dates_and_hashes_stay_in_one_piece(text, tokens):
     assert code_tokens(text) == tokens.split()
 
 
-def test_a_plain_word_is_indexed_with_its_stem_and_stop_words_are_dropped():
+def test_a_plain_word_becomes_its_stem_and_stop_words_are_dropped():
     tokens = code_tokens("Don't be caching what isn't the user's.")
-    assert tokens == ["caching", "cach", "user"]
+    assert tokens == ["cach", "user"]
 
 
 @pytest.mark.parametrize("question", ["cache", "caching", "the cached keys", "CACHE", "cacheKey"])
@@ -74,10 +75,11 @@ def test_a_question_meets_prose_and_identifiers_about_the_same_thing(question):
 def test_unicode_is_normalized_and_ideographs_become_pairs():
     assert code_tokens("\uff28\uff54\uff54\uff50 STRASSE Stra\u00dfe") == [
         "http",
-        *["strasse", "strass"] * 2,
+        "strass",
+        "strass",
     ]
     assert "\u7f13\u5b58" in code_tokens("Redis\u7f13\u5b58\u5931\u6548")
-    assert "redis" in code_tokens("Redis\u7f13\u5b58\u5931\u6548")
+    assert "redi" in code_tokens("Redis\u7f13\u5b58\u5931\u6548")
 
 
 def test_c_plus_plus_and_c_sharp_are_words():
@@ -89,7 +91,7 @@ def test_output_is_bounded_in_tokens_and_bytes():
     long_path = "/".join(["directory"] * 100)
     umlauts = "\u00e4" * 300
     tokens = code_tokens(f"{long_path} {'x' * 10_000} {umlauts}")
-    assert set(tokens) == {"directory", "directori"}
+    assert set(tokens) == {"directori"}
     assert all(len(token.encode()) <= MAX_TOKEN_BYTES for token in tokens)
 
 
@@ -118,7 +120,7 @@ def test_tokens_text_is_one_line_of_the_same_tokens():
 
 def test_query_terms_are_distinct_and_in_order():
     terms = query_terms("recall memory, Recall MEMORY limit")
-    assert terms == ["recall", "recal", "memory", "memori", "limit"]
+    assert terms == ["recal", "memori", "limit"]
     assert query_terms("what is it?") == []
     assert len(query_terms(" ".join(f"word{n}" for n in range(500)), limit=10)) == 10
 
