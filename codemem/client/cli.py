@@ -1,0 +1,299 @@
+"""The `codemem` command: reads its arguments and hands over to one module per command.
+
+Imports next to nothing itself, so that `--help`, `--version` and usage errors come at once. For
+the same reason the client's values are named tuples where the house has dataclasses, which cost
+12 ms at every start (they import inspect).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from codemem.client.failure import ExitStatus, Failure
+from codemem.client.terminal import explain, note, prepare_streams
+from codemem.client.version import VERSION
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from codemem.client.configuration import Configuration
+    from codemem.client.scope import Scope
+    from codemem.client.transport import Server
+
+_DESCRIPTION = """\
+The team's memory and code graph, from your shell.
+"""
+
+_EPILOG = """\
+first steps:
+  codemem login --url https://codemem.example.com
+  codemem doctor
+  codemem search how do we retry uploads
+  git diff main...HEAD | codemem review --fail-on high
+
+environment (wins over the file that `codemem login` writes):
+  CODEMEM_URL, CODEMEM_TOKEN             the server, and who you are
+  CODEMEM_NAMESPACE, CODEMEM_REPOSITORY  what calls are about, where the checkout does not say
+  HTTP_PROXY, HTTPS_PROXY, NO_PROXY      as everywhere
+  NO_COLOR                               no colors
+  CODEMEM_DEBUG=1                        tracebacks
+
+exit status:
+  0  ok
+  1  review reached --fail-on, or doctor found a problem
+  2  usage: wrong arguments or settings, or a request that the server cannot fulfill
+  3  the server is not reachable or not able to answer
+  4  not authorized: no token, a wrong or expired one, or one that may not do this
+"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit status."""
+    prepare_streams()
+    options = _parser().parse_args(arguments)
+    try:
+        status = _run(options)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return _leave_closed_pipe()
+    except KeyboardInterrupt:
+        return ExitStatus.INTERRUPTED
+    except Failure as failure:
+        if os.environ.get("CODEMEM_DEBUG"):
+            raise
+        return _fail(failure, options)
+    except Exception as error:
+        if os.environ.get("CODEMEM_DEBUG"):
+            raise
+        defect = Failure(
+            f"This is a defect of the client: {type(error).__name__}: {error}",
+            hint="CODEMEM_DEBUG=1 shows where; please report it.",
+            code="client_defect",
+        )
+        return _fail(defect, options)
+    return status
+
+
+def _run(options: argparse.Namespace) -> ExitStatus:
+    match options.command:
+        case "login":
+            from codemem.client import login
+
+            return login.run(
+                url=options.url, token_from_stdin=options.token_stdin, as_json=options.json
+            )
+        case "status":
+            from codemem.client import status
+
+            server, scope = _server_and_scope(options)
+            return status.run(server=server, scope=scope, as_json=options.json)
+        case "search":
+            return _search(options)
+        case "review":
+            from codemem.client import review
+
+            server, scope = _server_and_scope(options)
+            return review.run(
+                server=server,
+                scope=scope,
+                base=options.base,
+                depth=options.depth,
+                fail_on=options.fail_on,
+                as_json=options.json,
+            )
+        case _:
+            from codemem.client import doctor
+
+            return doctor.run(
+                namespace=options.namespace,
+                repository=options.repository,
+                ref=options.ref,
+                as_json=options.json,
+            )
+
+
+def _search(options: argparse.Namespace) -> ExitStatus:
+    from codemem.client import search
+
+    server, _ = _server_and_scope(options)
+    query = " ".join(options.query)
+    if options.code:
+        return search.search_code(
+            server=server, query=query, limit=options.k, mode=options.mode, as_json=options.json
+        )
+    return search.recall(
+        server=server, query=query, limit=options.k, memory_type=options.type, as_json=options.json
+    )
+
+
+def _server_and_scope(options: argparse.Namespace) -> tuple[Server, Scope]:
+    from codemem.client.configuration import read_configuration
+    from codemem.client.scope import find_scope
+
+    configuration = read_configuration()
+    for warning in configuration.warnings:
+        note(warning)
+    url, token = _credentials(configuration)
+    scope = find_scope(
+        configuration=configuration,
+        namespace=options.namespace,
+        repository=options.repository,
+        ref=options.ref,
+    )
+    if scope.git_problem:
+        note(f"{scope.git_problem} Going on without a repository.")
+    # After the checks that need no network: this import is the costly one.
+    from codemem.client.transport import Server
+
+    return Server(url=url, token=token, scope_headers=scope.headers()), scope
+
+
+def _credentials(configuration: Configuration) -> tuple[str, str]:
+    from codemem.client.configuration import NotLoggedIn
+
+    if configuration.url is None:
+        raise NotLoggedIn(
+            "No server is configured.", hint="Run `codemem login`, or set CODEMEM_URL."
+        )
+    if configuration.token is None:
+        raise NotLoggedIn(
+            f"There is no token for {configuration.url}.",
+            hint="Run `codemem login`, or set CODEMEM_TOKEN.",
+        )
+    return configuration.url, configuration.token
+
+
+def _fail(failure: Failure, options: argparse.Namespace) -> int:
+    try:
+        explain(failure, as_json=options.json)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return _leave_closed_pipe()
+    return failure.status
+
+
+def _leave_closed_pipe() -> int:
+    # The reader (head, less) has seen enough. What is still buffered would raise once more when
+    # the interpreter flushes at exit, so it goes nowhere.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return ExitStatus.PIPE_CLOSED
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(prog="codemem", description=_DESCRIPTION, epilog=_EPILOG)
+    parser.add_argument("--version", action="version", version=f"codemem {VERSION}")
+    commands = parser.add_subparsers(
+        # With `prog` given, argparse does not format a usage line at every start.
+        prog="codemem",
+        dest="command",
+        metavar="COMMAND",
+        required=True,
+        title="commands",
+    )
+    _declare_login(commands)
+    _declare_status(commands)
+    _declare_search(commands)
+    _declare_review(commands)
+    _declare_doctor(commands)
+    return parser
+
+
+class _Parser(argparse.ArgumentParser):
+    def __init__(self, **settings: object) -> None:
+        settings["formatter_class"] = argparse.RawDescriptionHelpFormatter
+        settings["allow_abbrev"] = False
+        super().__init__(**settings)  # type: ignore[arg-type]
+
+
+_Commands = argparse._SubParsersAction  # noqa: SLF001 - argparse has no public name for it
+
+
+def _declare_login(commands: _Commands[_Parser]) -> None:
+    login = _command(commands, "login", "verify a token and remember it with its server")
+    login.add_argument("--url", help="address of the server; asked for when it is not known")
+    login.add_argument(
+        "--token-stdin", action="store_true", help="read the token from standard input"
+    )
+
+
+def _declare_status(commands: _Commands[_Parser]) -> None:
+    status = _command(commands, "status", "show what the server knows here, and how fresh it is")
+    _add_scope(status)
+
+
+def _declare_search(commands: _Commands[_Parser]) -> None:
+    search = _command(commands, "search", "recall what the team knows, or find code (--code)")
+    search.add_argument("query", nargs="+", metavar="QUERY", type=_nonblank, help="words to find")
+    search.add_argument(
+        "-k", type=_count, default=10, metavar="N", help="at most N results (default: 10)"
+    )
+    search.add_argument("--type", metavar="T", help="memories of this type only")
+    search.add_argument("--code", action="store_true", help="search code instead of memories")
+    search.add_argument(
+        "--mode", choices=("text", "semantic", "hybrid"), help="how to search code (with --code)"
+    )
+    _add_scope(search)
+
+
+def _declare_review(commands: _Commands[_Parser]) -> None:
+    review = _command(
+        commands,
+        "review",
+        "show what a diff touches, what depends on it, and how risky that is",
+        epilog="The diff comes from standard input. On a terminal, or with --base and nothing on\n"
+        "standard input, it is `git diff BASE...HEAD` of this checkout.",
+    )
+    review.add_argument(
+        "--base",
+        metavar="REV",
+        help="what the diff is against (default: where HEAD left the default branch)",
+    )
+    review.add_argument("--depth", type=_count, metavar="N", help="follow dependents N steps")
+    review.add_argument(
+        "--format", choices=("markdown", "json"), default="markdown", help="default: markdown"
+    )
+    review.add_argument(
+        "--fail-on", choices=("low", "medium", "high"), help="exit with 1 from this risk on"
+    )
+    _add_scope(review)
+
+
+def _declare_doctor(commands: _Commands[_Parser]) -> None:
+    doctor = _command(commands, "doctor", "check every link from this directory to the server")
+    _add_scope(doctor)
+
+
+def _command(
+    commands: _Commands[_Parser], name: str, summary: str, *, epilog: str | None = None
+) -> _Parser:
+    command = commands.add_parser(
+        name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", epilog=epilog
+    )
+    command.add_argument("--json", action="store_true", help="print JSON, for programs")
+    return command
+
+
+def _add_scope(command: _Parser) -> None:
+    scope = command.add_argument_group(
+        "scope", "What the call is about. Without these: the checkout of the current directory."
+    )
+    scope.add_argument("--namespace", metavar="NAME", type=_nonblank)
+    scope.add_argument("--repository", metavar="NAME", type=_nonblank)
+    scope.add_argument("--ref", metavar="REF", type=_nonblank, help="branch or tag")
+
+
+def _count(text: str) -> int:
+    if text.isdecimal() and int(text) > 0:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is not a number above zero")
+
+
+def _nonblank(text: str) -> str:
+    if not text.strip():
+        raise argparse.ArgumentTypeError("must not be empty")
+    if not text.isprintable():
+        raise argparse.ArgumentTypeError("must not contain control characters")
+    return text
