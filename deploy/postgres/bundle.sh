@@ -48,12 +48,12 @@ is_complete() {
 
 build() {
     local checkout=$1
-    check_host "$checkout"
-    rm -rf "$PREFIX".building.*
     ROOT=$PREFIX.building.$$
     APT=$ROOT/.apt
-    # shellcheck disable=SC2064  # the folder's name is meant to be read now
-    trap "rm -rf '$ROOT'" EXIT
+    trap abandon EXIT
+    trap 'exit 130' INT TERM
+    check_host "$checkout"
+    rm -rf "$PREFIX".building.*
     mkdir -p "$APT"/lists/partial "$APT"/cache/archives/partial
 
     say "reading Debian $SUITE's package list"
@@ -69,7 +69,18 @@ build() {
     remove_what_is_not_used
     link_programs
     install_bundle
-    trap - EXIT
+    trap - EXIT INT TERM
+}
+
+# An older bundle that works is better than none: offline, after an update of this script.
+abandon() {
+    local code=$?
+    rm -rf "$ROOT"
+    if [ "$code" -eq 1 ] && [ -e "$PREFIX/.complete" ] && "$PREFIX/bin/postgres" --version &>/dev/null; then
+        say "going on with the servers unpacked earlier"
+        print_versions
+        exit 0
+    fi
 }
 
 check_host() {
@@ -153,7 +164,7 @@ download_packages() {
     local wanted=("${POSTGRES_PACKAGES[@]}" "${REDIS_PACKAGES[@]}") package libraries
     for package in "${wanted[@]}"; do
         apt-cache show "$package" >/dev/null 2>&1 || fail "Debian $SUITE has no package $package any more." \
-            "Keep the bundle you have, or change the package names at the top of ${BASH_SOURCE[0]}."
+            "Change the package names at the top of ${BASH_SOURCE[0]}."
     done
     apt-get -qq -s install "${wanted[@]}" >"$APT/closure" 2>"$APT/log" || {
         cat "$APT/log" >&2
