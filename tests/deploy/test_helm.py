@@ -131,7 +131,7 @@ def test_service_budget_and_policy_select_web_and_nothing_else(values):
         assert [w["metadata"]["name"] for w in found] == ["codemem-web"]
 
 
-def test_web_is_ready_when_its_stores_are_and_alive_when_it_answers():
+def test_web_is_ready_when_its_database_is_and_alive_when_it_answers():
     web = container_of(render(LEAST), "codemem-web")
 
     assert web["startupProbe"]["httpGet"] == {"path": "/readyz", "port": "http"}
