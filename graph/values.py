@@ -1,11 +1,40 @@
 """Frozen facts about code, shared by what produces them (indexing) and what reads them (graph).
 
 Knows nothing of files on disk, of rows or of queries: only names, identities and spans.
+Inside the server a node is its vertex: one integer, unique in the installation (`graph_id`). At
+the edge it is a text id, unique inside one repository (`file_id`, `symbol_id`).
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from enum import StrEnum
-from typing import NamedTuple
+from datetime import datetime
+from enum import IntEnum, StrEnum
+from typing import Final, NamedTuple
+from uuid import UUID
+
+LEAST_CONFIDENCE_OF_A_CALL: Final = 0.5
+"""A call that is less certain than this is kept as MAY_CALL: a candidate, not a fact."""
+
+VERTEX_KEY_BITS: Final = 48
+
+
+class VertexLabel(IntEnum):
+    """The label of a vertex; its number is AGE's label id, the same in every graph."""
+
+    SYMBOL = 3
+    FILE = 4
+    PACKAGE = 5
+    EXTERNAL = 6
+    ENDPOINT = 7
+    TOPIC = 8
+    COMMIT = 9
+    PULL_REQUEST = 10
+    MEMORY = 11
+
+    @property
+    def title(self) -> str:
+        """The name of the label in AGE: `PullRequest`."""
+        return self.name.title().replace("_", "")
 
 
 class NodeKind(StrEnum):
@@ -32,14 +61,26 @@ class NodeKind(StrEnum):
 
 
 class EdgeKind(StrEnum):
-    """The verb between two nodes: source VERB target."""
+    """The verb between two nodes: source VERB target.
+
+    Producers never say MAY_CALL: it is where calls of low confidence are kept.
+    """
 
     CALLS = "CALLS"
+    MAY_CALL = "MAY_CALL"
     REFERENCES = "REFERENCES"
     IMPORTS = "IMPORTS"
     INHERITS = "INHERITS"
     IMPLEMENTS = "IMPLEMENTS"
     CONTAINS = "CONTAINS"
+
+
+class Direction(StrEnum):
+    """Which edges of a node are meant: those that leave it, those that arrive, or all."""
+
+    OUT = "out"
+    IN = "in"
+    BOTH = "both"
 
 
 class Visibility(StrEnum):
@@ -122,6 +163,230 @@ class Snapshot:
     files: tuple[FileFact, ...]
     symbols: tuple[SymbolFact, ...]
     edges: tuple[EdgeFact, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowChanges:
+    """How many rows one kind of fact cost: begun, corrected in place, ended."""
+
+    opened: int = 0
+    updated: int = 0
+    closed: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.opened + self.updated + self.closed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PutReport:
+    """What writing a snapshot changed; all zero when the graph showed it already.
+
+    A symbol or file whose contents changed counts as one closed and one opened.
+    """
+
+    files: RowChanges
+    symbols: RowChanges
+    edges: RowChanges
+
+    @property
+    def is_unchanged(self) -> bool:
+        return not (self.files.total or self.symbols.total or self.edges.total)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepositoryValue:
+    """A repository as readers see it."""
+
+    id: UUID
+    namespace_id: UUID
+    name: str
+    url: str
+    default_branch: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefState:
+    """Which commit of a ref the graph shows; `behind_by` is None when nobody has counted.
+
+    `ref` is the ref that answers: the default branch when none was requested. A ref that was
+    never seen has no head commit.
+    """
+
+    requested_ref: str | None
+    ref: str
+    indexed_commit: str | None
+    head_commit: str | None
+    behind_by: int | None
+    indexed_at: datetime | None
+
+    @property
+    def is_known(self) -> bool:
+        return self.head_commit is not None
+
+    @property
+    def is_indexed(self) -> bool:
+        return self.indexed_commit is not None
+
+    @property
+    def is_pending(self) -> bool:
+        """Tell whether the head is one that the graph does not show yet."""
+        return self.is_known and self.indexed_commit != self.head_commit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """One live file or symbol: where it is and what it says of itself.
+
+    A file's name is its base name, its qualified name is its path.
+    """
+
+    vertex: int
+    id: str
+    repository_id: UUID
+    kind: NodeKind
+    name: str
+    local_name: str
+    qualified_name: str
+    path: str
+    language: str
+    start_line: int
+    end_line: int
+    signature: str = ""
+    doc: str = ""
+    visibility: Visibility = Visibility.PUBLIC
+    is_test: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Score:
+    """How central a node is: `rank` sums to 1 over its repository, `percentile` is 0..1."""
+
+    vertex: int
+    rank: float
+    percentile: float
+    in_degree: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoredNode:
+    """A node and its score, None until its repository was ranked."""
+
+    node: Node
+    score: Score | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edge:
+    """One live edge between two vertices.
+
+    `kind` is an EdgeKind, or the relation that a memory's link names. `line` is where the source
+    mentions the target first, None for links. A link's confidence is its weight.
+    """
+
+    kind: str
+    source: int
+    target: int
+    confidence: float
+    rule: str = ""
+    line: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Neighbor:
+    """An edge seen from one of its ends; `node` is None where the other end is no code."""
+
+    edge: Edge
+    origin: int
+    vertex: int
+    node: Node | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Neighborhood:
+    """Neighbors of some nodes, code of higher confidence first."""
+
+    neighbors: tuple[Neighbor, ...]
+    is_truncated: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dependent:
+    """A node that depends on what was asked about, `depth` steps away (1 is direct)."""
+
+    node: Node
+    depth: int
+    score: Score | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dependents:
+    """Dependents nearest first, then by rank; truncated when there are more than were asked for."""
+
+    dependents: tuple[Dependent, ...]
+    is_truncated: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Visit:
+    """One step of a traversal: the vertex, and the edge and vertex it was reached by.
+
+    `node` is None for a vertex that is no code: a memory, known here by its number only.
+    """
+
+    vertex: int
+    depth: int
+    node: Node | None
+    reached_from: int | None
+    edge: Edge | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Traversal:
+    """Visits in the order they were made; the starts are the visits of depth 0."""
+
+    visits: tuple[Visit, ...]
+    is_truncated: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeNode:
+    """A directory, file or symbol with what it contains; `id` of a directory is `pkg:<path>/`.
+
+    `symbol_count` counts all symbols below it, shown or not; `rank` is the sum of their ranks and
+    its own.
+    """
+
+    id: str
+    kind: str
+    name: str
+    symbol_count: int
+    rank: float
+    children: tuple["TreeNode", ...]
+    is_truncated: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphCounts:
+    """How much one or more graphs hold now: nodes by kind, edges by label."""
+
+    repositories: int
+    nodes: Mapping[str, int]
+    edges: Mapping[str, int]
+
+
+def graph_id(*, label: VertexLabel, key: int) -> int:
+    """Return the vertex of a row: AGE's label number above the row's primary key."""
+    return label << VERTEX_KEY_BITS | key
+
+
+def label_of(vertex: int) -> VertexLabel:
+    return VertexLabel(vertex >> VERTEX_KEY_BITS)
+
+
+def key_of(vertex: int) -> int:
+    """Return the primary key of a vertex's row: for a memory, its number."""
+    return vertex & (1 << VERTEX_KEY_BITS) - 1
 
 
 def file_id(path: str) -> str:

@@ -1,0 +1,178 @@
+-- What every AGE graph of a namespace is made of. Called as:
+--
+--   select codegraph.create_graph('ns_0190...')           labels, indexes, functions
+--   select codegraph.install_functions('ns_0190...')      again, after a change of the functions
+--
+-- Label tables keep AGE's stock columns (added or generated ones break its variable-length paths);
+-- all speed comes from partial and expression indexes over the properties.
+--
+-- Properties of a code edge:
+--   head  true while the edge is live on the default branch; false from the day it ends
+--   l     layer: 0 is the default branch, others are overlays of branches
+--   f     primary key of the source's file, so that a file's edges are found together
+--   vf vt valid from, valid to: commit times in seconds; vt is 9999999999 while the edge lives
+--   c r   confidence 0..1 and the rule that resolved the target
+--   o     line of the first mention, counted from the source's first line: a function that moves
+--         down its file changes no edge
+-- Properties of RELATES_TO, which ties memories to code and to each other:
+--   kind  the relation (RELATES_TO, SUPERSEDES, ...)
+--   w     weight 0..1
+--   by at who made it, and when (seconds)
+create schema codegraph;
+
+-- The label ids follow from this order and are part of every stored graph id: only ever append.
+create function codegraph.vertex_labels() returns text[] language sql immutable as
+$$
+    select array['Symbol', 'File', 'Package', 'External', 'Endpoint', 'Topic', 'Commit', 'PullRequest', 'Memory']
+$$;
+
+create function codegraph.code_edge_labels() returns text[] language sql immutable as
+$$
+    select array['CALLS', 'MAY_CALL', 'REFERENCES', 'IMPORTS', 'INHERITS', 'IMPLEMENTS', 'CONTAINS']
+$$;
+
+-- Whoever has one of these edges to a node depends on that node. Candidates (MAY_CALL) are left out
+-- so that facts stay few and index-only, CONTAINS because a folder depends on nothing.
+create function codegraph.dependency_labels() returns text[] language sql immutable as
+$$
+    select array['CALLS', 'REFERENCES', 'IMPORTS', 'INHERITS', 'IMPLEMENTS']
+$$;
+
+-- The text of an expression over a label table: a property, and a property as a number. Numbers are
+-- compared as bigint because AGE's own b-tree operators for agtype have been wrong (provision.sql).
+create function codegraph.property(key text) returns text language sql immutable as
+$$
+    select format(
+        'ag_catalog.agtype_access_operator(variadic array[properties, ''"%s"''::ag_catalog.agtype])', key)
+$$;
+
+create function codegraph.number_property(key text) returns text language sql immutable as
+$$
+    select '(' || codegraph.property(key) || ')::bigint'
+$$;
+
+create function codegraph.is_head() returns text language sql immutable as
+$$
+    select codegraph.property('head') || ' operator(ag_catalog.=) ''true''::ag_catalog.agtype'
+$$;
+
+create function codegraph.create_graph(graph_name text) returns void language plpgsql
+set search_path = ag_catalog, public set client_min_messages = warning as
+$$
+declare
+    label text;
+    number int := 2; -- AGE's own two labels come first
+begin
+    perform ag_catalog.create_graph(graph_name::name);
+    foreach label in array codegraph.vertex_labels() loop
+        number := number + 1;
+        perform ag_catalog.create_vlabel(graph_name::cstring, label::cstring);
+        if number <> ag_catalog._label_id(graph_name::name, label::name) then
+            raise exception 'AGE gave label % the id %, not %', label,
+                ag_catalog._label_id(graph_name::name, label::name), number;
+        end if;
+    end loop;
+    execute format('create index on %I."Symbol" ((%s))', graph_name, codegraph.property('uid'));
+    execute format('create index on %I."Symbol" ((%s))', graph_name, codegraph.property('name'));
+    execute format('create index on %I."File" ((%s))', graph_name, codegraph.property('uid'));
+    foreach label in array codegraph.code_edge_labels() loop
+        perform codegraph.create_edge_label(graph_name, label);
+    end loop;
+    perform codegraph.create_link_label(graph_name, 'RELATES_TO');
+    perform codegraph.install_functions(graph_name);
+end
+$$;
+
+-- AGE's own indexes on start_id and end_id stay beside these: Cypher and deletes use them.
+create function codegraph.create_edge_label(graph_name text, label text) returns void language plpgsql
+set search_path = ag_catalog, public set client_min_messages = warning as
+$$
+declare
+    is_head constant text := codegraph.is_head();
+    file constant text := codegraph.number_property('f');
+begin
+    perform ag_catalog.create_elabel(graph_name::cstring, label::cstring);
+    execute format('create index %I on %I.%I (end_id) include (start_id) where %s',
+        label || '_head_in', graph_name, label, is_head);
+    execute format('create index %I on %I.%I (start_id) include (end_id) where %s',
+        label || '_head_out', graph_name, label, is_head);
+    execute format('create index %I on %I.%I ((%s)) where %s',
+        label || '_head_file', graph_name, label, file, is_head);
+    -- Without statistics on the expression PostgreSQL 18 may read a partial index as a whole.
+    execute format('create statistics %I.%I on (%s) from %I.%I',
+        graph_name, label || '_head_share', codegraph.property('head'), graph_name, label);
+end
+$$;
+
+create function codegraph.create_link_label(graph_name text, label text) returns void language plpgsql
+set search_path = ag_catalog, public set client_min_messages = warning as
+$$
+begin
+    perform ag_catalog.create_elabel(graph_name::cstring, label::cstring);
+    execute format('create unique index %I on %I.%I (start_id, end_id, (%s))',
+        label || '_once', graph_name, label, codegraph.property('kind'));
+end
+$$;
+
+create function codegraph.install_functions(graph_name text) returns void language plpgsql as
+$$
+begin
+    perform codegraph.install_traversal(graph_name, 'dependents', 'end_id', 'start_id');
+    perform codegraph.install_traversal(graph_name, 'dependencies', 'start_id', 'end_id');
+end
+$$;
+
+-- A function of the graph that walks facts from the seeds, level by level:
+--
+--   dependents(seeds, max_depth, node_limit) -> (id, depth), nearest first, without the seeds
+--
+-- A file that is reached is returned but not walked on from: whoever imports that file need not care
+-- about the symbol that the file merely mentions. When node_limit cuts the answer, a last row
+-- without an id says at which depth.
+create function codegraph.install_traversal(graph_name text, function_name text, near text, far text)
+returns void language plpgsql as
+$install$
+declare
+    edges constant text := (
+        select string_agg(
+            format('select %1$s as far from %2$I.%3$I where %4$s = any (frontier) and %5$s',
+                far, graph_name, label, near, codegraph.is_head()),
+            ' union all ')
+        from unnest(codegraph.dependency_labels()) label
+    );
+begin
+    execute format($create$
+create or replace function %1$I.%2$I(seeds bigint[], max_depth int, node_limit int)
+returns table (id bigint, depth int) language plpgsql stable
+set search_path = ag_catalog, public set plan_cache_mode = force_generic_plan as
+$body$
+declare
+    file_label constant int := 4;
+    -- A hub has the same neighbor by several edges and among the nodes seen before; more edges than
+    -- this are not read in one level, whatever they lead to.
+    edge_limit constant int := 10 * (node_limit + 1);
+    frontier graphid[] := seeds::graphid[];
+    seen graphid[] := frontier;
+    reached graphid[];
+    found graphid[];
+    room int := node_limit;
+begin
+    for level in 1 .. max_depth loop
+        exit when cardinality(frontier) = 0;
+        reached := array(select edge.far from (%3$s) edge limit edge_limit);
+        found := array(
+            select distinct node from unnest(reached) node
+            where not exists (select from unnest(seen) old where old = node));
+        return query select node::bigint, level from unnest(found[1:room]) node;
+        if cardinality(found) > room or cardinality(reached) = edge_limit then
+            return query select null::bigint, level;
+            exit;
+        end if;
+        room := room - cardinality(found);
+        seen := seen || found;
+        frontier := array(select node from unnest(found) node where node::bigint >> 48 <> file_label);
+    end loop;
+end
+$body$ $create$, graph_name, function_name, edges);
+end
+$install$;
