@@ -4,6 +4,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from django.db import connection
 
 from codemem.words import (
     MAX_TOKEN_BYTES,
@@ -179,3 +180,51 @@ def test_identifiers_are_found_in_prose(text, names):
 )
 def test_ordinary_prose_has_no_identifiers(text):
     assert identifiers(text) == []
+
+
+HOSTILE_TERMS = [
+    "it's",
+    "a\\",
+    "\\'",
+    "x:*",
+    "a & !b | (c <-> d)",
+    "''",
+    "<->",
+    "!",
+    "naïve",
+    "a:1A",
+]
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("term", HOSTILE_TERMS)
+def test_postgres_reads_every_term_as_that_term(term):
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT array_to_tsvector(%s) @@ %s::tsquery, numnode(%s::tsquery)",
+            [[term], to_or_tsquery([term]), to_or_tsquery([term])],
+        )
+        assert cursor.fetchone() == (True, 1)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    "query", ["how is json parsed", "parse_json2", "deploy/server.py", "1.5.2"]
+)
+def test_postgres_finds_a_stored_text_by_any_of_its_words(query):
+    stored = tokens_text("parse_json2 in deploy/server.py came with version 1.5.2")
+    terms = to_or_tsquery([*query_terms(query), *HOSTILE_TERMS])
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT to_tsvector('simple', %s) @@ to_tsquery('simple', %s),"
+            " array_to_tsvector(string_to_array(%s, ' ')) @@ %s::tsquery",
+            [stored, terms, stored, terms],
+        )
+        assert cursor.fetchone() == (True, True)
+
+
+@pytest.mark.django_db
+def test_postgres_finds_nothing_without_terms():
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT to_tsvector('simple', 'word') @@ %s::tsquery", [to_or_tsquery([])])
+        assert cursor.fetchone() == (False,)
