@@ -26,6 +26,7 @@ export LC_ALL=C
 
 CHECKOUT=$(realpath "$(dirname "${BASH_SOURCE[0]}")/..")
 readonly CHECKOUT
+readonly SETTINGS=$CHECKOUT/deploy
 readonly BUNDLE=$CHECKOUT/.local/services
 readonly NOBODY=65534
 readonly LONGEST_SOCKET_FOLDER=92 # the kernel allows 107 bytes; PostgreSQL appends /.s.PGSQL.65535
@@ -238,7 +239,7 @@ choose_account() {
 
 # Quiet when there is nothing to do; the progress of an unpacking is shown.
 ensure_bundle() {
-    "$CHECKOUT/deploy/postgres/bundle.sh" "$BUNDLE" 9>&- | sed -un '/^bundle: /p' ||
+    "$SETTINGS/postgres/bundle.sh" "$BUNDLE" 9>&- | sed -un '/^bundle: /p' ||
         fail "the servers could not be unpacked into $BUNDLE."
 }
 
@@ -305,7 +306,7 @@ choose_socket_folder() {
 configure_postgres() {
     check_preload_libraries
     {
-        cat "$CHECKOUT/deploy/postgres/postgresql.conf"
+        cat "$SETTINGS/postgres/postgresql.conf"
         echo
         echo "# This instance (written by deploy/services.sh at every start)."
         echo "listen_addresses = '127.0.0.1'"
@@ -314,13 +315,7 @@ configure_postgres() {
         echo "unix_socket_permissions = 0700"
         overridden_settings
     } >"$POSTGRES_DATA/postgresql.conf"
-    cat >"$POSTGRES_DATA/pg_hba.conf" <<'CONF'
-# Written by deploy/services.sh at every start. The socket lies in a folder that only this account
-# may enter.
-local all all trust
-host all postgres all reject
-host all all 127.0.0.1/32 scram-sha-256
-CONF
+    cp "$SETTINGS/postgres/pg_hba.conf" "$POSTGRES_DATA/pg_hba.conf"
     chown "$OWNER" "$POSTGRES_DATA"/{postgresql,pg_hba}.conf
 }
 
@@ -333,7 +328,7 @@ check_preload_libraries() {
 }
 
 preload_libraries() {
-    sed -n "s/^shared_preload_libraries = '\(.*\)'/\1/p" "$CHECKOUT/deploy/postgres/postgresql.conf" | tr , ' '
+    sed -n "s/^shared_preload_libraries = '\(.*\)'/\1/p" "$SETTINGS/postgres/postgresql.conf" | tr , ' '
 }
 
 overridden_settings() {
@@ -371,25 +366,14 @@ stop_postgres() {
     stop PostgreSQL "$(postgres_pid)" INT
 }
 
-# Roles and databases: what provision.sql, which knows one database only, cannot hold.
+# Only when the SQL or the extensions changed since the last time.
 provision_postgres() {
-    local provision=$CHECKOUT/deploy/postgres/provision.sql wanted
-    wanted=$(cat "$provision" "${BASH_SOURCE[0]}" "$BUNDLE/.complete" | sha256sum | cut -d' ' -f1)
+    local provision=$SETTINGS/postgres/provision.sql role=$SETTINGS/postgres/role.sql wanted
+    wanted=$(cat "$provision" "$role" "$BUNDLE/.complete" | sha256sum | cut -d' ' -f1)
     [ "$PROVISIONED" != "$wanted" ] || return 0
     say "preparing the database"
     admin_sql template1 <"$provision"
-    admin_sql postgres <<SQL
-\set password '$POSTGRES_PASSWORD'
-select 'create role codemem'
-where not exists (select from pg_roles where rolname = 'codemem') \gexec
-alter role codemem with login createdb nosuperuser nocreaterole nobypassrls noreplication
-    password :'password';
--- Public first, or the application's tables land in AGE's schema; AGE's last, or comparisons of agtype
--- do not plan. On the role, not the database: databases made later (test databases) need it too.
-alter role codemem set search_path = public, ag_catalog;
-select 'create database codemem owner codemem'
-where not exists (select from pg_database where datname = 'codemem') \gexec
-SQL
+    CODEMEM_DATABASE_PASSWORD=$POSTGRES_PASSWORD admin_sql postgres <"$role"
     admin_sql codemem <"$provision"
     PROVISIONED=$wanted
     write_state
@@ -417,19 +401,20 @@ ensure_redis() {
     await Redis redis redis_is_ready
 }
 
-# noeviction: the queue lives here, and a full Redis must refuse a task rather than forget one.
 configure_redis() {
-    write_private "$REDIS_DATA/redis.conf" <<CONF
-# Written by deploy/services.sh at every start.
+    {
+        cat "$SETTINGS/redis.conf"
+        cat <<CONF
+
+# This instance (written by deploy/services.sh at every start).
 bind 127.0.0.1
 port $REDIS_PORT
 requirepass $REDIS_PASSWORD
 dir "$REDIS_DATA"
 pidfile "$REDIS_DATA/redis.pid"
-appendonly yes
-maxmemory-policy noeviction
 set-proc-title no
 CONF
+    } | write_private "$REDIS_DATA/redis.conf"
     chown "$OWNER" "$REDIS_DATA/redis.conf"
 }
 
