@@ -5,7 +5,7 @@
 #   deploy/helm.sh version
 #   deploy/helm.sh template codemem helm --values my-values.yaml
 #
-# Building takes about 140 CPU seconds (75 s on two idle cores) and leaves one binary in
+# Building takes about 160 CPU seconds (100 s on two quiet cores) and leaves one binary in
 # .local/tools/bin; the gigabyte of Go caches it needs is thrown away. Several callers at once
 # build once.
 set -euo pipefail
