@@ -1,0 +1,59 @@
+"""The process that reads hostile bytes: framed jobs on stdin, framed facts on stdout.
+
+Started by `indexing.extraction` as `python -m indexing.extraction_child`, with limits on memory,
+open files and core dumps that it sets on itself before it reads the first job.
+
+A job is two lengths, the language's name and the source. A reply is one length, then one byte
+(FACTS or SKIPPED) and the facts' bytes or the reason.
+"""
+
+import resource
+import struct
+import sys
+from typing import BinaryIO
+
+from indexing.languages import language_named
+from indexing.parsing import extract, skip_reason
+
+JOB_HEADER = struct.Struct("<II")
+REPLY_HEADER = struct.Struct("<I")
+FACTS, SKIPPED = b"F", b"S"
+
+_MEMORY_BYTES = 2 << 30
+_OPEN_FILES = 64
+
+
+def main() -> None:
+    _limit_resources()
+    _serve(sys.stdin.buffer, sys.stdout.buffer)
+
+
+def _limit_resources() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (_OPEN_FILES, _OPEN_FILES))
+
+
+def _serve(jobs: BinaryIO, replies: BinaryIO) -> None:
+    while len(header := jobs.read(JOB_HEADER.size)) == JOB_HEADER.size:
+        name_bytes, source_bytes = JOB_HEADER.unpack(header)
+        language = jobs.read(name_bytes).decode()
+        reply = _reply(language, jobs.read(source_bytes))
+        replies.write(REPLY_HEADER.pack(len(reply)) + reply)
+        replies.flush()
+
+
+def _reply(language: str, source: bytes) -> bytes:
+    reason = skip_reason("", source)
+    if reason:
+        return SKIPPED + reason.encode()
+    try:
+        return FACTS + extract(language_named(language), source).to_bytes()
+    except MemoryError:
+        return SKIPPED + b"memory"
+    except Exception as error:  # noqa: BLE001 - one strange file must not cost the others
+        return SKIPPED + f"error:{type(error).__name__}".encode()
+
+
+if __name__ == "__main__":
+    main()

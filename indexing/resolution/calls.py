@@ -1,0 +1,192 @@
+"""The rule ladder: from one reference to the definitions it may mean, most certain rule first."""
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from graph.values import NodeKind
+from indexing.expressions import steps_of
+from indexing.facts import BindingSource, Reference
+from indexing.resolution.names import Names, Rule
+from indexing.resolution.program import (
+    CALLABLE_KINDS,
+    EXTERNAL,
+    TYPE_KINDS,
+    External,
+    Module,
+    Symbol,
+    Value,
+)
+from indexing.resolution.types import Types
+
+_INVOCABLE = CALLABLE_KINDS | TYPE_KINDS
+_MAX_CANDIDATES = 3
+
+_COMMON_WORDS = """
+add all any append apply at bind call catch clear clone close collect concat contains copy count
+debug decode delete each emit encode endswith entries error every exec execute exists extend
+filter find finally findall first flatten flush for_each forEach format from get getattr group
+group_by has hasOwnProperty includes index indexOf info insert into is_empty isEmpty items iter
+iterator join keys last len length list load lock log lower lstrip map match max merge min name
+next now of on once open parse peek pop print push put read readlines recv reduce release remove
+render replace reset resolve reverse rstrip run save search seek select send set setdefault
+setattr shift size slice some sort splice split start startswith stop strip sub test then throw
+title to_string toArray toJSON toString trim truncate unlock unshift update upper use validate
+value valueOf values wait warn warning wrap write
+"""
+_COMMON_NAMES = frozenset(_COMMON_WORDS.split())
+"""Method names of standard libraries: being unique in a repository says nothing about them."""
+
+
+class Target(NamedTuple):
+    """One definition a reference may mean, and the rule that found it."""
+
+    rule: Rule
+    symbol: Symbol
+
+
+class Calls:
+    """Resolves calls, decorators and uses of functions as values."""
+
+    def __init__(self, names: Names, types: Types) -> None:
+        self.names = names
+        self.types = types
+        self.program = names.program
+        self._subclasses = self._index_subclasses()
+
+    def called(self, path: str, reference: Reference) -> list[Target]:
+        """Return the targets of a call; weak rules apply only when no certain one does."""
+        if reference.receiver is None:
+            return self._called_by_name(path, reference)
+        found = self._through_receiver(path, reference)
+        if found is None:
+            return list(self._guessed(path, reference.name))
+        return self._invocable(found)
+
+    def referred(self, path: str, reference: Reference) -> list[Target]:
+        """Return what a name used as a value means; certain rules only, fields never."""
+        if reference.receiver is None:
+            if self.types.local(path, reference.scope, reference.name):
+                return []
+            meaning = self.names.lookup(path, reference.scope, reference.name)
+            return self._certain(meaning.rule, meaning.values) if meaning else []
+        if not reference.receiver:
+            return []
+        found = [
+            target
+            for rule, values in self._through_receiver(path, reference) or ()
+            for target in self._certain(rule, values)
+        ]
+        return [
+            t for t in found if t.rule is Rule.MODULE or self.program.kind(t.symbol) in _INVOCABLE
+        ]
+
+    def _called_by_name(self, path: str, reference: Reference) -> list[Target]:
+        if reference.is_shadowed:
+            return []
+        binding = self.types.local(path, reference.scope, reference.name)
+        if binding:
+            if binding.source is not BindingSource.VALUE:
+                return []
+            return self._invocable([(Rule.TYPED, self.types.bound(path, binding))])
+        meaning = self.names.lookup(path, reference.scope, reference.name)
+        return self._invocable([(meaning.rule, meaning.values)]) if meaning else []
+
+    def _through_receiver(
+        self, path: str, reference: Reference
+    ) -> list[tuple[Rule, tuple[Value, ...]]] | None:
+        """Return what `receiver.name` means, rule by rule; None when nothing is known about it."""
+        receiver, name = reference.receiver or "", reference.name
+        if not receiver or reference.is_shadowed:
+            return None
+        steps = steps_of(receiver)
+        language = self.program.language(path)
+        values = self.types.evaluate(path, reference.scope, receiver)
+        if steps[0] in language.self_names and len(steps) == 1:
+            return self._on_self(values, name)
+        is_super = steps[0] == language.super_name and steps[1:] in ((), ("()",))
+        objects = self.types.objects(values)
+        found = [
+            (self._rule(thing, is_super=is_super), members)
+            for thing in objects
+            if (members := self.types.member(thing, name))
+        ]
+        return found or None
+
+    def _on_self(
+        self, values: tuple[Value, ...], name: str
+    ) -> list[tuple[Rule, tuple[Value, ...]]] | None:
+        for owner in values:
+            members = self.types.member(owner, name)
+            if members and members != (EXTERNAL,):
+                return [(Rule.SELF, members)]
+            if isinstance(owner, Symbol) and (overrides := self._overrides(owner, name)):
+                return [(Rule.SUBCLASS, overrides)]
+            if members:
+                return [(Rule.SELF, members)]
+        return None
+
+    def _rule(self, thing: Value, *, is_super: bool) -> Rule:
+        if isinstance(thing, Module):
+            return Rule.MODULE
+        return Rule.SUPER if is_super else Rule.TYPED
+
+    def _overrides(self, owner: Symbol, name: str) -> tuple[Symbol, ...]:
+        found = [
+            method
+            for subclass in self._subclasses.get(owner, ())
+            for method in self.program.inside_of(subclass, name)
+            if self.program.kind(method) in CALLABLE_KINDS
+        ]
+        return tuple(found[:_MAX_CANDIDATES])
+
+    def _invocable(self, found: Iterable[tuple[Rule, tuple[Value, ...]]]) -> list[Target]:
+        targets = []
+        for rule, values in found:
+            symbols = [s for value in values for s in self._invoked(value)]
+            best = self.program.best(symbols, _INVOCABLE)
+            if rule is Rule.SUBCLASS:
+                targets += [Target(rule, symbol) for symbol in symbols]
+            elif best:
+                targets.append(Target(rule, best))
+        return targets
+
+    def _invoked(self, value: Value) -> tuple[Symbol, ...]:
+        if isinstance(value, External):
+            return ()
+        if isinstance(value, Module):
+            default = self.names.exported(value, "default")
+            return tuple(found for found in default if isinstance(found, Symbol))
+        if self.program.kind(value) in _INVOCABLE:
+            return (value,)
+        if self.program.kind(value) is NodeKind.MODULE:
+            return ()
+        aliased = self.types.aliased(value)
+        return tuple(found for found in aliased if isinstance(found, Symbol)) or (value,)
+
+    def _certain(self, rule: Rule, values: tuple[Value, ...]) -> list[Target]:
+        symbols = [value for value in values if isinstance(value, Symbol)]
+        best = self.program.best(symbols, _INVOCABLE)
+        return [Target(rule, best)] if best and rule.confidence >= Rule.TYPED.confidence else []
+
+    def _guessed(self, path: str, name: str) -> Iterator[Target]:
+        """Fall back on the method's name alone, for receivers of unknown type."""
+        if name in _COMMON_NAMES or name.startswith("__"):
+            return
+        methods = self.program.methods.get((self.program.language(path).family, name), [])
+        if not self.program.is_test(path):
+            methods = [method for method in methods if not self.program.is_test(method.path)]
+        here = [method for method in methods if method.path == path]
+        if len(methods) == 1:
+            yield Target(Rule.UNIQUE, methods[0])
+        elif len(here) == 1:
+            yield Target(Rule.HOMONYM, here[0])
+        elif len(methods) <= _MAX_CANDIDATES:
+            yield from (Target(Rule.CANDIDATE, method) for method in methods)
+
+    def _index_subclasses(self) -> dict[Symbol, list[Symbol]]:
+        subclasses: dict[Symbol, list[Symbol]] = {}
+        for symbol in self.program.bases:
+            for base in self.types.bases(symbol):
+                if isinstance(base, Symbol):
+                    subclasses.setdefault(base, []).append(symbol)
+        return subclasses

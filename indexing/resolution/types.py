@@ -1,0 +1,254 @@
+"""Light types: which definitions an expression may evaluate to, from names, annotations and calls.
+
+No inference beyond what one binding or one return statement says. A class and its instances are
+one value here; calling a class gives that class. Everything is cached per program.
+"""
+
+from graph.values import NodeKind
+from indexing.expressions import names_of_value, steps_of
+from indexing.facts import MODULE_SCOPE, Binding, BindingSource
+from indexing.resolution.names import Names
+from indexing.resolution.program import (
+    CALLABLE_KINDS,
+    EXTERNAL,
+    TYPE_KINDS,
+    External,
+    Module,
+    Symbol,
+    Value,
+)
+
+_MAX_VALUES = 3
+_MAX_ANCESTORS = 40
+_CALL, _INDEX = "()", "[]"
+_DATA_KINDS = frozenset({NodeKind.VARIABLE, NodeKind.FIELD})
+
+Values = tuple[Value, ...]
+
+
+class Types:
+    """Evaluates chains (`indexing.expressions`) at a scope of a file."""
+
+    def __init__(self, names: Names) -> None:
+        self.names = names
+        self.program = names.program
+        self._evaluated: dict[tuple[str, int, str], Values] = {}
+        self._bases: dict[Symbol, tuple[Value, ...]] = {}
+        self._bound: dict[tuple[str, Binding], Values] = {}
+
+    def evaluate(self, path: str, scope: int, chain: str) -> Values:
+        """Return what a chain may stand for; () when nothing is known."""
+        key = (path, scope, chain)
+        known = self._evaluated.get(key)
+        if known is None:
+            self._evaluated[key] = ()  # a chain that needs itself is unknown
+            known = self._evaluated[key] = self._evaluate(path, scope, steps_of(chain))
+        return known
+
+    def objects(self, values: Values) -> Values:
+        """Return what the values are once used as objects: a variable's type, a property's."""
+        found = [thing for value in values for thing in self._objects(value)]
+        return tuple(dict.fromkeys(found))[:_MAX_VALUES]
+
+    def member(self, value: Value, name: str) -> Values:
+        """Return what `value.name` stands for, inherited members included."""
+        if isinstance(value, External):
+            return (EXTERNAL,)
+        if isinstance(value, Module):
+            return self.names.exported(value, name) or self._global(value, name)
+        for ancestor in self.ancestors(value):
+            if isinstance(ancestor, External):
+                return (EXTERNAL,)
+            found = self._own_member(ancestor, name)
+            if found:
+                return found
+        return ()
+
+    def ancestors(self, symbol: Symbol) -> tuple[Symbol | External, ...]:
+        """Return a type and its bases, breadth first; EXTERNAL last when a base is not ours."""
+        found: dict[Symbol, None] = {}
+        pending, leaves_program = [symbol], False
+        while pending and len(found) < _MAX_ANCESTORS:
+            current = pending.pop(0)
+            if current in found:
+                continue
+            found[current] = None
+            bases = self.bases(current)
+            leaves_program |= EXTERNAL in bases
+            pending += [base for base in bases if isinstance(base, Symbol)]
+        return (*found, EXTERNAL) if leaves_program else tuple(found)
+
+    def bases(self, symbol: Symbol) -> tuple[Value, ...]:
+        known = self._bases.get(symbol)
+        if known is None:
+            self._bases[symbol] = ()
+            outer = self.program.definition(symbol).parent
+            values = [
+                value
+                for text in self.program.bases.get(symbol, ())
+                for value in self.types_named(symbol.path, outer, text)
+                if value != symbol
+            ]
+            known = self._bases[symbol] = tuple(dict.fromkeys(values))
+        return known
+
+    def types_named(self, path: str, scope: int, annotation: str) -> Values:
+        """Return the types a value annotated so may have; EXTERNAL for one that is not ours."""
+        found = [
+            value
+            for name in names_of_value(annotation)
+            for value in self.type_named(path, scope, name)
+        ]
+        return tuple(dict.fromkeys(found)) or (EXTERNAL,)
+
+    def type_named(self, path: str, scope: int, name: str) -> Values:
+        """Return the in-repository types that one dotted name means, or EXTERNAL."""
+        if name in self.program.language(path).self_types:
+            owner = self.program.owner(path, scope)
+            return (owner,) if owner else (EXTERNAL,)
+        values = self._named(path, scope, tuple(name.split(".")))
+        symbols = [value for value in values if isinstance(value, Symbol)]
+        best = self.program.best(symbols, TYPE_KINDS)
+        return (best,) if best and self.program.kind(best) in TYPE_KINDS else (EXTERNAL,)
+
+    def results(self, symbol: Symbol) -> Values:
+        """Return what calling a function gives: its annotation's types, or what it returns."""
+        bindings = self.program.results.get(symbol, ())
+        annotated = [b for b in bindings if b.source is BindingSource.TYPE]
+        found = [
+            value
+            for binding in (annotated or bindings)[:_MAX_VALUES]
+            for value in self.bound(symbol.path, binding)
+        ]
+        return tuple(dict.fromkeys(found))[:_MAX_VALUES]
+
+    def bound(self, path: str, binding: Binding) -> Values:
+        """Return what the holder of a binding may be."""
+        key = (path, binding)
+        known = self._bound.get(key)
+        if known is None:
+            self._bound[key] = ()
+            known = self._bound[key] = self._bound_values(path, binding)
+        return known
+
+    def local(self, path: str, scope: int, name: str) -> Binding | None:
+        """Return the binding of a local variable visible at a scope."""
+        for function in (scope, *self.program.scopes(path, scope)):
+            binding = self.program.locals.get((path, function, name))
+            if binding:
+                return binding
+        return None
+
+    def aliased(self, symbol: Symbol) -> Values:
+        """Return the function or class that a variable or a field is another name of."""
+        held = self._binding_of(symbol)
+        if held is None or held[1].source is not BindingSource.VALUE:
+            return ()
+        values = self.bound(*held)
+        kinds = CALLABLE_KINDS | TYPE_KINDS
+        return tuple(v for v in values if isinstance(v, Symbol) and self.program.kind(v) in kinds)
+
+    def _evaluate(self, path: str, scope: int, steps: tuple[str, ...]) -> Values:
+        if not steps:
+            return ()
+        values, used = self._head(path, scope, steps)
+        for step in steps[used:]:
+            values = self._step(values, step)
+        return values[:_MAX_VALUES]
+
+    def _head(self, path: str, scope: int, steps: tuple[str, ...]) -> tuple[Values, int]:
+        name = steps[0]
+        language = self.program.language(path)
+        if name in language.self_names:
+            owner = self.program.owner(path, scope)
+            return ((owner,) if owner else ()), 1
+        if name == language.super_name:
+            owner = self.program.owner(path, scope)
+            return (self.bases(owner) if owner else ()), 2 if steps[1:2] == (_CALL,) else 1
+        binding = self.local(path, scope, name)
+        if binding:
+            return self.bound(path, binding), 1
+        return self._dotted_import(path, steps) or (self._meaning(path, scope, name), 1)
+
+    def _dotted_import(self, path: str, steps: tuple[str, ...]) -> tuple[Values, int] | None:
+        """Find the longest imported module that begins a chain: `import a.b` then `a.b.f()`."""
+        imports = self.names.imports[path]
+        for end in range(len(steps), 1, -1):
+            imported = imports.get(".".join(steps[:end]))
+            if imported is not None:
+                return self.names.follow(imported), end
+        return None
+
+    def _meaning(self, path: str, scope: int, name: str) -> Values:
+        meaning = self.names.lookup(path, scope, name)
+        if meaning:
+            return meaning.values
+        return self._global(self.program.modules[path], name)
+
+    def _named(self, path: str, scope: int, names: tuple[str, ...]) -> Values:
+        dotted = self._dotted_import(path, names)
+        values, used = dotted or (self._meaning(path, scope, names[0]), 1)
+        for name in names[used:]:
+            values = tuple(found for value in values for found in self.member(value, name))
+        return values
+
+    def _step(self, values: Values, step: str) -> Values:
+        if step == _INDEX:
+            return tuple(value for value in values if isinstance(value, External))
+        if step == _CALL:
+            found = [result for value in values for result in self._call(value)]
+        else:
+            found = [
+                member for value in self.objects(values) for member in self.member(value, step)
+            ]
+        return tuple(dict.fromkeys(found))
+
+    def _call(self, value: Value) -> Values:
+        if isinstance(value, Module):
+            return self.names.exported(value, "default")
+        if isinstance(value, External):
+            return (value,)
+        kind = self.program.kind(value)
+        if kind in CALLABLE_KINDS:
+            return self.results(value)
+        if kind in _DATA_KINDS:
+            return tuple(r for target in self.aliased(value) for r in self._call(target))
+        return (value,)
+
+    def _objects(self, value: Value) -> Values:
+        if not isinstance(value, Symbol):
+            return (value,)
+        kind = self.program.kind(value)
+        if kind in CALLABLE_KINDS:
+            return (*self.results(value), *((value,) if value in self.program.inside else ()))
+        if kind in _DATA_KINDS:
+            held = self._binding_of(value)
+            own = (value,) if value in self.program.inside else ()
+            return (*own, *(self.objects(self.bound(*held)) if held else ()))
+        return (value,)
+
+    def _binding_of(self, symbol: Symbol) -> tuple[str, Binding] | None:
+        """Return the binding that a variable's or a field's definition goes with."""
+        definition = self.program.definition(symbol)
+        if definition.parent == MODULE_SCOPE:
+            return self.program.globals.get((self.program.modules[symbol.path], definition.name))
+        owner = self.program.parent(symbol)
+        return self.program.fields.get(owner, {}).get(definition.name) if owner else None
+
+    def _own_member(self, owner: Symbol, name: str) -> Values:
+        members = self.program.inside_of(owner, name)
+        if members:
+            best = self.program.best(members, CALLABLE_KINDS | TYPE_KINDS)
+            return (best,) if best else ()
+        held = self.program.fields.get(owner, {}).get(name)
+        return self.bound(*held) if held else ()
+
+    def _global(self, module: Module, name: str) -> Values:
+        held = self.program.globals.get((module, name))
+        return self.bound(*held) if held else ()
+
+    def _bound_values(self, path: str, binding: Binding) -> Values:
+        if binding.source is BindingSource.TYPE:
+            return self.types_named(path, binding.scope, binding.text)
+        call = _CALL if binding.source is BindingSource.CALL else ""
+        return self.evaluate(path, binding.scope, binding.text + call)
