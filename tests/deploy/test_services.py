@@ -4,8 +4,9 @@ import os
 import signal
 import socket
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import psycopg
 import pytest
@@ -152,7 +153,7 @@ def test_down_twice_is_fine_and_status_says_so(running):
 def test_up_starts_nothing_in_place_of_servers_that_were_given(tmp_path):
     given = {"DATABASE_URL": "postgresql://me:secret@db/team", "REDIS_URL": "redis://cache/1"}
 
-    services("up", tmp_path, **given)
+    services("up", tmp_path, environment=given)
 
     assert settings(tmp_path) == given
     assert not (tmp_path / "pg").exists()
@@ -160,7 +161,11 @@ def test_up_starts_nothing_in_place_of_servers_that_were_given(tmp_path):
 
 
 def services(
-    command: str, folder: Path, *, check: bool = True, **environment: str
+    command: str,
+    folder: Path,
+    *,
+    environment: Mapping[str, str] = MappingProxyType({}),
+    check: bool = True,
 ) -> subprocess.CompletedProcess[str]:
     inherited = {
         name: value
@@ -172,7 +177,7 @@ def services(
         check=False,
         capture_output=True,
         text=True,
-        env=inherited | environment,
+        env=inherited | dict(environment),
     )
     assert not check or done.returncode == 0, done.stderr
     return done
