@@ -5,7 +5,12 @@ There are no production-only code paths: the same file serves a laptop, the test
 
 from pathlib import Path
 
+import django_stubs_ext
+
 from codemem import env, logs
+
+# Django's generic classes may be written with parameters, as the type checker wants them.
+django_stubs_ext.monkeypatch()
 
 ROOT = Path(__file__).resolve().parent.parent
 PRIVATE_DIRECTORY = ROOT / ".local"

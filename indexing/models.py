@@ -61,7 +61,7 @@ class IndexRun(models.Model):
     requested_by = models.CharField(max_length=150, blank=True)
     queued_at = models.DateTimeField(auto_now_add=True)
     started_at = models.DateTimeField(null=True)
-    # Moves while the worker lives; a run that stands still is taken over (see services.py).
+    # Moves while the worker reports; silence has the run sent to a worker again (services.py).
     heartbeat_at = models.DateTimeField(null=True)
     finished_at = models.DateTimeField(null=True)
     attempts = models.IntegerField(default=0)

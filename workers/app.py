@@ -7,10 +7,13 @@ from celery import Celery
 from celery.signals import setup_logging, worker_process_shutdown
 from django_structlog.celery.steps import DjangoStructLogInitStep
 
+from workers.schedule import SCHEDULE
+
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "codemem.settings")
 
 app = Celery("codemem", task_cls="workers.base:Task")
 app.config_from_object("django.conf:settings", namespace="CELERY")
+app.conf.beat_schedule = SCHEDULE
 app.autodiscover_tasks(["workers"], related_name="tasks")
 app.steps["worker"].add(DjangoStructLogInitStep)
 

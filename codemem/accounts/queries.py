@@ -4,8 +4,17 @@ from uuid import UUID
 
 from django.db.models import QuerySet
 
-from codemem.accounts.models import AuditEvent, Membership, Namespace, Token
+from codemem.accounts.models import (
+    NAME_PATTERN,
+    AuditEvent,
+    Membership,
+    Namespace,
+    Token,
+    User,
+)
 from codemem.accounts.values import Action, Caller
+
+__all__ = ["NAME_PATTERN"]
 
 
 def visible_namespaces(
@@ -50,3 +59,16 @@ def audit_of(*, caller: Caller) -> QuerySet[AuditEvent]:
     return AuditEvent.objects.filter(
         namespace_id__in=caller.namespaces_for(Action.MANAGE_MEMBERS)
     )
+
+
+def is_limited(*, token_id: UUID | None) -> bool:
+    """Return whether this token was made for some namespaces only."""
+    return token_id is not None and Token.objects.filter(pk=token_id, is_limited=True).exists()
+
+
+def get_user(*, user_id: int) -> User:
+    return User.objects.get(pk=user_id)
+
+
+def find_user(*, username: str) -> User | None:
+    return User.objects.filter(username=username).first()

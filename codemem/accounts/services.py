@@ -74,6 +74,13 @@ def rename_namespace(*, namespace: Namespace, name: str, actor: str) -> None:
 
 
 @transaction.atomic
+def describe_namespace(*, namespace: Namespace, description: str, actor: str) -> None:
+    namespace.description = description
+    namespace.save(update_fields=["description"])
+    record(actor=actor, action="namespace.describe", namespace=namespace, target=namespace.name)
+
+
+@transaction.atomic
 def archive_namespace(*, namespace: Namespace, actor: str, now: datetime) -> None:
     """Close a namespace to every caller; its data stays. Undone by restore_namespace."""
     if Namespace.objects.filter(pk=namespace.pk, archived_at=None).update(archived_at=now):
@@ -206,6 +213,11 @@ def caller_of_user(*, user: User) -> Caller:
         scopes=frozenset(TokenScope),
         roles=_roles(user_id=user.pk, token=None),
     )
+
+
+def default_scopes(kind: TokenKind) -> frozenset[TokenScope]:
+    """Return the scopes that a token of this kind gets when nobody chooses."""
+    return DEFAULT_SCOPES[kind]
 
 
 # --- Audit --------------------------------------------------------------------------------------

@@ -1,0 +1,5 @@
+"""The tasks, a module by topic; importing this package registers them."""
+
+from workers.tasks import indexing, maintenance
+
+__all__ = ["indexing", "maintenance"]

@@ -1,0 +1,43 @@
+# `make help` prints the list. Everything that is installed or generated lives in .local/.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+export PYTHONPYCACHEPREFIX := $(CURDIR)/.local/cache/pycache
+BIN := .local/venv/bin
+
+help:  ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+up:  ## Set up everything, start the server, index this checkout, print a tour
+	@deploy/server.sh up
+
+down:  ## Stop what `make up` started
+	@deploy/server.sh down
+
+status:  ## Show which processes run
+	@deploy/server.sh status
+
+env:  ## Print shell lines that export CODEMEM_URL and CODEMEM_TOKEN: eval "$$(make -s env)"
+	@deploy/server.sh env
+
+logs:  ## Follow the logs of the running server
+	@deploy/server.sh logs
+
+test:  ## Run every test on real services of their own
+	@deploy/test.sh
+
+check: setup  ## Formatting, lint, types, import contracts, shell scripts, missing migrations
+	@deploy/check.sh
+
+bench: setup  ## Measure on a 200k-node graph and 100k memories; prints figures
+	@deploy/bench.sh
+
+conformance:  ## Run the MCP conformance scenarios (fetches Node 22 and the suite)
+	@deploy/conformance.sh
+
+lock: setup  ## Write requirements.lock anew from pyproject.toml
+	@deploy/lock.sh
+
+setup:
+	@deploy/server.sh setup
+
+.PHONY: help up down status env logs test check bench conformance lock setup

@@ -1,0 +1,261 @@
+"""Where a call holds: from argument, connection or inference to (namespace, repository, ref).
+
+The connection is the URL or the headers. An inferred scope may read but never write: a memory
+must not land in a namespace that nobody named.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from uuid import UUID
+
+from pydantic import Field
+
+from codemem.accounts import queries as accounts
+from codemem.accounts.values import PERMISSIONS, Action
+from codemem.gateway.errors import (
+    Ambiguous,
+    NotFound,
+    RefNotIndexed,
+    RightMissing,
+    ScopeNeeded,
+)
+from codemem.gateway.tool import Arguments, Call, CodeArguments, Result
+from graph import queries as graph
+from graph.values import RefState, RepositoryValue
+
+
+class Source(StrEnum):
+    """How the scope was found."""
+
+    ARGUMENT = "argument"
+    CONNECTION = "connection"
+    INFERRED = "inferred"
+
+
+@dataclass(frozen=True, slots=True)
+class NamespaceScope:
+    id: UUID
+    name: str
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class RepositoryScope:
+    namespace: NamespaceScope
+    repository: RepositoryValue
+    source: Source
+
+
+class ScopeEcho(Result):
+    """The scope that an answer is for."""
+
+    namespace: str | None = None
+    namespaces: list[str] | None = Field(None, description="When more than one was read.")
+    repository: str | None = None
+    branch: str | None = None
+    source: Source
+
+
+class CodeEcho(Result):
+    """Which commit the answer shows, and whether that is the newest one."""
+
+    ref: str = Field(description="The ref that this answers for.")
+    requested_ref: str | None = Field(None, description="When another ref had been asked for.")
+    indexed_commit: str | None = None
+    current_commit: str | None = None
+    behind_by: int | None = Field(None, description="Commits; absent when unknown.")
+    behind: bool
+    pending: bool = Field(description="An index run is queued or running.")
+    note: str | None = None
+
+
+def namespace_for_write(call: Call, arguments: Arguments, action: Action) -> NamespaceScope:
+    """Return the one namespace that was named; raise NotFound, RightMissing or ScopeNeeded."""
+    scope = _named_namespace(call, arguments)
+    if scope is None:
+        raise ScopeNeeded(
+            "Name the namespace to write to: pass `namespace`, or connect to"
+            " /mcp/r/<namespace>/<repository>.",
+            hint=_candidates(call, action),
+        )
+    require(call, action, scope)
+    return scope
+
+
+def namespaces_to_read(
+    call: Call, arguments: Arguments, action: Action
+) -> tuple[Sequence[NamespaceScope], Source]:
+    """Return the named namespace, or all that the caller may read when none was named."""
+    scope = _named_namespace(call, arguments)
+    if scope is not None:
+        require(call, action, scope)
+        return (scope,), scope.source
+    readable = accounts.visible_namespaces(caller=call.caller, action=action)
+    scopes = tuple(NamespaceScope(row.pk, row.name, Source.INFERRED) for row in readable)
+    if not scopes:
+        raise _nothing_visible(call, action)
+    return scopes, Source.INFERRED
+
+
+def find_repository(
+    call: Call, arguments: Arguments, action: Action, *, namespaces: Sequence[NamespaceScope]
+) -> RepositoryScope | None:
+    """Return the repository that the call names, if it names one; raise NotFound for a wrong one.
+
+    A remote or root commit sent by a client only proposes: unknown ones are no error.
+    """
+    by_id = {scope.id: scope for scope in namespaces}
+    name, source = _repository_name(call, arguments)
+    if name is not None:
+        found = graph.find_repositories(namespace_ids=tuple(by_id), name=name)
+        if not found:
+            raise NotFound(f"There is no repository {name!r} here.")
+        return _one_repository(found, by_id, source)
+    if call.address.remote or call.address.root_commit:
+        found = graph.find_repositories_by_alias(
+            namespace_ids=tuple(by_id),
+            remote=call.address.remote,
+            root_commit=call.address.root_commit,
+        )
+        # Several forks share a root commit: then nothing was named.
+        if len(found) == 1:
+            return _one_repository(found, by_id, Source.CONNECTION)
+    return None
+
+
+def repository_to_read(call: Call, arguments: Arguments, action: Action) -> RepositoryScope:
+    """Return the repository of a question about code; infer it when there is only one."""
+    namespaces, _ = namespaces_to_read(call, arguments, action)
+    named = find_repository(call, arguments, action, namespaces=namespaces)
+    if named is not None:
+        return named
+    by_id = {scope.id: scope for scope in namespaces}
+    found = graph.find_repositories(namespace_ids=tuple(by_id), name=None)
+    if not found:
+        raise NotFound(
+            "There is no repository here yet.",
+            hint="A maintainer registers one: `manage.py register_repository`, or the admin.",
+        )
+    if len(found) > 1:
+        names = ", ".join(sorted(f"{by_id[row.namespace_id].name}/{row.name}" for row in found)[:20])
+        raise ScopeNeeded(
+            "Name the repository: pass `repository` (and `namespace`), or connect to"
+            " /mcp/r/<namespace>/<repository>.",
+            hint=f"You may read: {names}.",
+        )
+    return _one_repository(found, by_id, Source.INFERRED)
+
+
+def ref_to_read(
+    call: Call, arguments: CodeArguments, repository: RepositoryValue
+) -> tuple[RefState, CodeEcho]:
+    """Return the indexed state to answer from.
+
+    A ref named in the arguments must be indexed; the connection's branch falls back to the default
+    branch, and the answer says so.
+    """
+    asked = arguments.ref or call.address.ref
+    state = graph.get_ref_state(repository_id=repository.id, ref=asked)
+    note = None
+    if not state.is_indexed and arguments.ref is not None:
+        raise RefNotIndexed(
+            f"Ref {arguments.ref!r} of {repository.name} is not indexed.",
+            hint=f"Leave `ref` out to ask about {repository.default_branch or 'the default branch'}.",
+        )
+    if not state.is_indexed and asked is not None:
+        state = graph.get_ref_state(repository_id=repository.id, ref=None)
+        note = f"{asked} is not indexed; this answers for {state.ref}."
+    if not state.is_indexed:
+        raise RefNotIndexed(
+            f"{repository.name} is not indexed yet.",
+            hint="An index run is on its way." if state.is_pending else "Ask a maintainer to index it.",
+        )
+    return state, CodeEcho(
+        ref=state.ref,
+        requested_ref=asked if asked != state.ref else None,
+        indexed_commit=state.indexed_commit,
+        current_commit=state.head_commit,
+        behind_by=state.behind_by,
+        behind=state.indexed_commit != state.head_commit,
+        pending=state.is_pending,
+        note=note,
+    )
+
+
+def echo(scope: RepositoryScope | NamespaceScope, *, branch: str | None = None) -> ScopeEcho:
+    if isinstance(scope, NamespaceScope):
+        return ScopeEcho(namespace=scope.name, source=scope.source)
+    return ScopeEcho(
+        namespace=scope.namespace.name,
+        repository=scope.repository.name,
+        branch=branch,
+        source=scope.source,
+    )
+
+
+def echo_namespaces(scopes: Sequence[NamespaceScope], source: Source) -> ScopeEcho:
+    if len(scopes) == 1:
+        return ScopeEcho(namespace=scopes[0].name, source=source)
+    return ScopeEcho(namespaces=[scope.name for scope in scopes], source=source)
+
+
+def require(call: Call, action: Action, scope: NamespaceScope) -> None:
+    """Raise RightMissing, naming what is missing, unless the caller may do this."""
+    if call.caller.can(action, scope.id):
+        return
+    permission = PERMISSIONS[action]
+    if permission.scope not in call.caller.scopes:
+        raise RightMissing(
+            f"This token may not {action}: it lacks the scope {permission.scope}.",
+            hint="Make a token with that scope in the admin.",
+        )
+    raise RightMissing(
+        f"You may not {action} in {scope.name}: that takes the role {permission.role.title}.",
+        hint="Ask an owner of the namespace.",
+    )
+
+
+def _named_namespace(call: Call, arguments: Arguments) -> NamespaceScope | None:
+    name, source = arguments.namespace, Source.ARGUMENT
+    if name is None:
+        name, source = call.address.namespace, Source.CONNECTION
+    if name is None:
+        return None
+    found = accounts.find_namespace(caller=call.caller, name=name)
+    if found is None:
+        raise NotFound(f"There is no namespace {name!r}.")
+    return NamespaceScope(found.pk, found.name, source)
+
+
+def _repository_name(call: Call, arguments: Arguments) -> tuple[str | None, Source]:
+    if arguments.repository is not None:
+        return arguments.repository, Source.ARGUMENT
+    # A namespace given as an argument overrides the connection as a whole.
+    if arguments.namespace is not None and arguments.namespace != call.address.namespace:
+        return None, Source.CONNECTION
+    return call.address.repository, Source.CONNECTION
+
+
+def _one_repository(
+    found: Sequence[RepositoryValue], namespaces: dict[UUID, NamespaceScope], source: Source
+) -> RepositoryScope:
+    if len(found) > 1:
+        places = ", ".join(sorted(namespaces[row.namespace_id].name for row in found))
+        raise Ambiguous(f"{found[0].name} exists in several namespaces: {places}. Name one.")
+    return RepositoryScope(namespaces[found[0].namespace_id], found[0], source)
+
+
+def _nothing_visible(call: Call, action: Action) -> Exception:
+    if call.caller.roles:
+        scope = PERMISSIONS[action].scope
+        return RightMissing(f"This token may not {action} anywhere: it lacks the scope {scope}.")
+    return NotFound(
+        "You are not a member of any namespace.", hint="Ask an owner to add you in the admin."
+    )
+
+
+def _candidates(call: Call, action: Action) -> str:
+    rows = accounts.visible_namespaces(caller=call.caller, action=action)
+    names = ", ".join(row.name for row in rows[:20])
+    return f"You may {action} in: {names}." if names else f"You may not {action} anywhere yet."

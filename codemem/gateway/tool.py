@@ -1,0 +1,226 @@
+"""The tool registry: a tool is one function with a docstring and two Pydantic models.
+
+MCP and REST both loop over `registry()` and run tools through `run`; neither names a tool.
+"""
+
+import json
+import time
+import types
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeVar, get_type_hints
+
+import structlog
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from codemem import metrics
+from codemem.accounts.values import Caller
+from codemem.gateway import statistics
+from codemem.gateway.errors import ArgumentsInvalid, ErrorReport, ToolUnknown, translate
+
+log = structlog.get_logger(__name__)
+
+
+class Arguments(BaseModel):
+    """What every tool takes: where the call is meant, if not where it came in."""
+
+    # Strict about names and types: a misspelt or mistyped argument must never be ignored.
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    namespace: str | None = Field(None, description="Namespace; default: the connection's.")
+    repository: str | None = Field(None, description="Repository; default: the connection's.")
+
+
+class CodeArguments(Arguments):
+    ref: str | None = Field(None, description="Branch or tag; default: the default branch.")
+
+
+class Result(BaseModel):
+    """What a tool answers; nulls are left out of the wire form."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where a call came in: what the URL and the headers name."""
+
+    namespace: str | None = None
+    repository: str | None = None
+    ref: str | None = None
+    remote: str | None = None
+    root_commit: str | None = None
+    head: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call: who asks, from where, when."""
+
+    caller: Caller
+    address: Address
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A declared tool and its wire form."""
+
+    name: str
+    description: str
+    arguments: type[Arguments]
+    result: type[Result]
+    function: Callable[[Call, Any], Result]
+    annotations: Mapping[str, bool]
+    is_core: bool
+
+    @property
+    def input_schema(self) -> dict[str, Any]:
+        return _compact(self.arguments.model_json_schema())
+
+    @property
+    def output_schema(self) -> dict[str, Any]:
+        return _compact(self.result.model_json_schema(mode="serialization"))
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a run gave: the structured result, or the error that the caller can act on."""
+
+    content: dict[str, Any]
+    error: ErrorReport | None = None
+
+
+_REGISTRY: dict[str, Tool] = {}
+ToolFunction = TypeVar("ToolFunction", bound=Callable[[Call, Any], Result])
+
+
+def tool(
+    *,
+    reads_only: bool,
+    destructive: bool = False,
+    idempotent: bool = True,
+    core: bool = False,
+) -> Callable[[ToolFunction], ToolFunction]:
+    """Declare the function as a tool: its name, docstring and type hints are the declaration."""
+
+    def declare(function: ToolFunction) -> ToolFunction:
+        hints = get_type_hints(function)
+        name = function.__name__
+        if not function.__doc__:
+            raise TypeError(f"Tool {name} has no docstring.")
+        if name in _REGISTRY:
+            raise TypeError(f"Tool {name} is declared twice.")
+        _REGISTRY[name] = Tool(
+            name=name,
+            description=" ".join(function.__doc__.split()),
+            arguments=hints["arguments"],
+            result=hints["return"],
+            function=function,
+            annotations={
+                "readOnlyHint": reads_only,
+                "destructiveHint": destructive,
+                "idempotentHint": idempotent,
+                "openWorldHint": False,
+            },
+            is_core=core,
+        )
+        return function
+
+    return declare
+
+
+def registry() -> Mapping[str, Tool]:
+    """Return every tool by name, in a fixed order."""
+    return types.MappingProxyType(dict(sorted(_REGISTRY.items())))
+
+
+def find_tool(name: object) -> Tool:
+    """Return the tool; raise ToolUnknown."""
+    found = _REGISTRY.get(name) if isinstance(name, str) else None
+    if found is None:
+        raise ToolUnknown(f"There is no tool named {str(name)[:100]!r}.", hint="See tools/list.")
+    return found
+
+
+def run(tool: Tool, *, arguments: object, call: Call) -> Outcome:
+    """Validate, run, time and count one call; anticipated errors come back as an Outcome."""
+    started = time.perf_counter()
+    outcome = _run(tool, arguments=arguments, call=call)
+    seconds = time.perf_counter() - started
+    label = outcome.error.code if outcome.error else "ok"
+    metrics.TOOL_CALLS.labels(tool.name, label).observe(seconds)
+    statistics.note(tool=tool.name, seconds=seconds, is_error=outcome.error is not None)
+    log.info(
+        "tool_called",
+        tool=tool.name,
+        outcome=label,
+        user=call.caller.username,
+        milliseconds=round(seconds * 1000, 1),
+    )
+    return outcome
+
+
+def _run(tool: Tool, *, arguments: object, call: Call) -> Outcome:
+    try:
+        result = tool.function(call, _validate(tool, arguments))
+    except Exception as error:
+        report = translate(error)
+        if report is None:
+            raise
+        return Outcome(content=report.body, error=report)
+    return Outcome(content=result.model_dump(mode="json", exclude_none=True, by_alias=True))
+
+
+def _validate(tool: Tool, arguments: object) -> Arguments:
+    if not isinstance(arguments, Mapping):
+        raise ArgumentsInvalid("The arguments must be a JSON object.")
+    try:
+        # As JSON: ISO text is a time and a string an enum, but "3" is never 3.
+        return tool.arguments.model_validate_json(json.dumps(dict(arguments)))
+    except ValidationError as error:
+        raise ArgumentsInvalid(_sentence(error)) from None
+
+
+def _sentence(error: ValidationError) -> str:
+    parts = []
+    for problem in error.errors(include_url=False, include_input=False, include_context=False):
+        where = ".".join(str(part) for part in problem["loc"]) or "arguments"
+        parts.append(f"{where}: {problem['msg'][:200]}")
+    return "; ".join(parts[:10]) + "."
+
+
+def _compact(schema: dict[str, Any]) -> dict[str, Any]:
+    """Drop what costs an agent's context and says nothing: titles and null defaults."""
+
+    def walk(node: Any) -> Any:
+        if isinstance(node, list):
+            return [walk(item) for item in node]
+        if not isinstance(node, dict):
+            return node
+        kept = {
+            key: walk(value) if key != "properties" else _properties(value)
+            for key, value in node.items()
+            if key != "title" and not (key == "default" and value is None)
+        }
+        return _without_null(kept)
+
+    def _properties(properties: dict[str, Any]) -> dict[str, Any]:
+        # A property may itself be named "title".
+        return {name: walk(value) for name, value in properties.items()}
+
+    result: dict[str, Any] = walk(schema)
+    result.pop("description", None)
+    return result
+
+
+def _without_null(node: dict[str, Any]) -> dict[str, Any]:
+    # `str | None` is "may be left out": the null alternative only costs tokens.
+    options = node.get("anyOf")
+    if not isinstance(options, list):
+        return node
+    rest = [option for option in options if option != {"type": "null"}]
+    if len(rest) != 1 or len(rest) == len(options):
+        return node
+    return {**{key: value for key, value in node.items() if key != "anyOf"}, **rest[0]}

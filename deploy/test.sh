@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Run the tests on Postgres and Redis of their own (.local/test), so that a running server is not disturbed.
+#
+#   deploy/test.sh [PYTEST ARGUMENTS]
+#
+# Services that this script started are stopped at the end, whatever the outcome.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+instance=$PWD/.local/test
+
+deploy/server.sh setup
+# The chart is rendered by the real helm: built once, while the other tests run.
+deploy/helm.sh version --short > .local/test-helm.log 2>&1 &
+helm=$!
+
+# The tests stop and restart these servers: never ones that somebody else's DATABASE_URL names.
+unset DATABASE_URL REDIS_URL DATABASE_ADMIN_URL
+CODEMEM_PG_FSYNC=off deploy/services.sh up "$instance"
+finish() {
+    kill "$helm" 2> /dev/null || true
+    deploy/services.sh down "$instance"
+}
+trap finish EXIT
+set -a
+# shellcheck disable=SC1091
+. "$instance/env"
+CODEMEM_SECRET_KEY=test
+CODEMEM_TEST_INSTANCE=$instance
+CODEMEM_DATA_DIRECTORY=$instance/data
+CODEMEM_LOG_LEVEL=WARNING
+PYTHONPYCACHEPREFIX=$PWD/.local/cache/pycache
+set +a
+.local/venv/bin/python -m pytest "$@"

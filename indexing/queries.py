@@ -1,0 +1,121 @@
+"""Reads of index runs and of facts by content."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from django.db.models import Count, Q
+
+from indexing.facts import EXTRACTOR_VERSION, BlobFacts
+from indexing.models import BlobFacts as BlobFactsRow
+from indexing.models import IndexRun
+from indexing.services import ACTIVE_STATES
+
+_BATCH = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class RunView:
+    """A run as people and agents see it."""
+
+    id: UUID
+    repository_id: UUID
+    ref: str
+    commit: str
+    state: str
+    step: str
+    files_done: int
+    files_total: int
+    counts: dict[str, int]
+    seconds: dict[str, float]
+    skipped: dict[str, dict[str, object]]
+    error: str
+    queued_at: datetime
+    finished_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class CachedFacts:
+    """Facts of a blob as stored: still packed, or the reason why there are none."""
+
+    packed: bytes
+    skipped: str
+
+    def unpack(self) -> BlobFacts:
+        return BlobFacts.from_bytes(self.packed)
+
+
+def get_run(*, run_id: UUID) -> RunView:
+    return _view(IndexRun.objects.get(pk=run_id))
+
+
+def is_pending(*, repository_id: UUID, ref: str, default_branch: str) -> bool:
+    """Return whether a run of this ref is queued or running; a blank ref is the default branch."""
+    names = {ref, ""} if ref == default_branch else {ref}
+    return IndexRun.objects.filter(
+        repository_id=repository_id, ref__in=names, state__in=ACTIVE_STATES
+    ).exists()
+
+
+def latest_run(*, repository_id: UUID) -> RunView | None:
+    run = IndexRun.objects.filter(repository_id=repository_id).first()
+    return _view(run) if run else None
+
+
+def recent_runs(*, repository_id: UUID) -> list[RunView]:
+    return [_view(run) for run in IndexRun.objects.filter(repository_id=repository_id)[:20]]
+
+
+def active_runs(*, repository_ids: Sequence[UUID]) -> list[RunView]:
+    return [
+        _view(run)
+        for run in IndexRun.objects.filter(
+            repository_id__in=repository_ids, state__in=ACTIVE_STATES
+        ).order_by("queued_at")[:50]
+    ]
+
+
+def run_counts(*, repository_ids: Sequence[UUID]) -> dict[str, int]:
+    """Return how many runs there are in each state. One query."""
+    rows = (
+        IndexRun.objects.filter(repository_id__in=repository_ids)
+        .order_by()
+        .values_list("state")
+        .annotate(Count("pk"))
+    )
+    return dict(rows)
+
+
+def cached_facts(*, keys: Collection[tuple[str, str]]) -> dict[tuple[str, str], CachedFacts]:
+    """Return the facts that are known of (blob, language) pairs, for this extractor's version."""
+    wanted = set(keys)
+    blobs = sorted({blob for blob, _ in wanted})
+    found: dict[tuple[str, str], CachedFacts] = {}
+    for start in range(0, len(blobs), _BATCH):
+        rows = BlobFactsRow.objects.filter(
+            Q(extractor_version=EXTRACTOR_VERSION), blob__in=blobs[start : start + _BATCH]
+        ).values_list("blob", "language", "facts", "skipped")
+        for blob, language, packed, skipped in rows.iterator():
+            if (blob, language) in wanted:
+                found[blob, language] = CachedFacts(bytes(packed), skipped)
+    return found
+
+
+def _view(run: IndexRun) -> RunView:
+    return RunView(
+        id=run.pk,
+        repository_id=run.repository_id,
+        ref=run.ref,
+        commit=run.commit,
+        state=run.state,
+        step=run.step,
+        files_done=run.files_done,
+        files_total=run.files_total,
+        counts=run.counts,
+        seconds=run.seconds,
+        skipped=run.skipped,
+        error=run.error,
+        queued_at=run.queued_at,
+        finished_at=run.finished_at,
+    )

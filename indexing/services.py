@@ -1,0 +1,136 @@
+"""The life of an index run: asked for once, claimed by one worker, reported on, taken over.
+
+A run is a row before it is a message: losing Redis or a worker loses no work.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+from django.db.models import F, Q
+
+from codemem.accounts.services import record
+from graph.models import Repository
+from indexing.models import IndexRun
+
+SILENT_AFTER = timedelta(seconds=60)
+ACTIVE_STATES = (IndexRun.State.QUEUED, IndexRun.State.RUNNING)
+MAXIMUM_ATTEMPTS = 3
+_EXAMPLES = 10
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedFile:
+    path: str
+    reason: str
+
+
+def request_index(*, repository_id: UUID, ref: str = "", requested_by: str) -> UUID:
+    """Return the id of a queued run of this ref, making one unless one waits already.
+
+    The waiting run will read the head when it starts, so asking twice is asking once.
+    """
+    try:
+        with transaction.atomic():
+            run = IndexRun.objects.create(
+                repository_id=repository_id, ref=ref, requested_by=requested_by
+            )
+            record(
+                actor=requested_by,
+                action="repository.index",
+                namespace=Repository.objects.select_related("namespace")
+                .get(pk=repository_id)
+                .namespace,
+                target=ref or "default branch",
+            )
+    except IntegrityError:
+        waiting = IndexRun.objects.filter(
+            repository_id=repository_id, ref=ref, state=IndexRun.State.QUEUED
+        ).first()
+        # The other run may have started between the two statements: then ours must be queued.
+        if waiting is None:
+            return request_index(repository_id=repository_id, ref=ref, requested_by=requested_by)
+        return waiting.pk
+    return run.pk
+
+
+def repository_of(*, run_id: UUID) -> UUID:
+    return IndexRun.objects.values_list("repository_id", flat=True).get(pk=run_id)
+
+
+def claim(*, run_id: UUID, now: datetime) -> IndexRun | None:
+    """Return the run if it is to be carried out, marked as running; None when it is over.
+
+    The caller holds the repository's lock, so a run that says it is running was lost with its
+    worker. One that took MAXIMUM_ATTEMPTS workers down is failed instead.
+    """
+    open_run = IndexRun.objects.filter(pk=run_id, state__in=ACTIVE_STATES)
+    open_run.filter(attempts__gte=MAXIMUM_ATTEMPTS).update(
+        state=IndexRun.State.FAILED,
+        finished_at=now,
+        error=f"The worker was lost {MAXIMUM_ATTEMPTS} times during this run.",
+    )
+    claimed = open_run.update(
+        state=IndexRun.State.RUNNING,
+        step=IndexRun.Step.FETCHING,
+        started_at=now,
+        heartbeat_at=now,
+        attempts=F("attempts") + 1,
+        error="",
+    )
+    if not claimed:
+        return None
+    return IndexRun.objects.select_related("repository__namespace").get(pk=run_id)
+
+
+def note_progress(*, run_id: UUID, now: datetime, changes: Mapping[str, str | int]) -> None:
+    """Write where the run is (step, commit, files_done, files_total); also its heartbeat."""
+    IndexRun.objects.filter(pk=run_id).update(heartbeat_at=now, **changes)
+
+
+def finish(
+    *,
+    run_id: UUID,
+    now: datetime,
+    counts: Mapping[str, int],
+    seconds: Mapping[str, float],
+    skipped: list[SkippedFile],
+) -> None:
+    IndexRun.objects.filter(pk=run_id).update(
+        state=IndexRun.State.DONE,
+        step=IndexRun.Step.FINISHED,
+        finished_at=now,
+        heartbeat_at=now,
+        counts=dict(counts),
+        seconds=dict(seconds),
+        skipped=_by_reason(skipped),
+    )
+
+
+def fail(*, run_id: UUID, now: datetime, error: str) -> None:
+    """End a run that cannot succeed as things are; the last good snapshot goes on answering."""
+    IndexRun.objects.filter(pk=run_id).update(
+        state=IndexRun.State.FAILED, finished_at=now, heartbeat_at=now, error=error[:2000]
+    )
+
+
+def recover_runs(*, now: datetime) -> list[UUID]:
+    """Return runs to send to a worker again: silent ones, and queued ones whose message was lost.
+
+    Sending too often does no harm: a run whose worker lives still holds the repository's lock.
+    """
+    silent = Q(state=IndexRun.State.RUNNING, heartbeat_at__lt=now - SILENT_AFTER)
+    waiting = Q(state=IndexRun.State.QUEUED, queued_at__lt=now - SILENT_AFTER)
+    return list(IndexRun.objects.filter(silent | waiting).values_list("pk", flat=True))
+
+
+def _by_reason(skipped: list[SkippedFile]) -> dict[str, dict[str, object]]:
+    grouped: dict[str, list[str]] = {}
+    for item in skipped:
+        grouped.setdefault(item.reason, []).append(item.path)
+    return {
+        reason: {"count": len(paths), "examples": sorted(paths)[:_EXAMPLES]}
+        for reason, paths in sorted(grouped.items())
+    }

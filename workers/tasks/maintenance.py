@@ -1,0 +1,37 @@
+"""Tasks by the clock: what keeps promises when a message, a worker or a provider was lost."""
+
+import structlog
+from celery import shared_task
+from django.utils import timezone
+
+from indexing import services as indexing
+from memory import services as memory
+from workers import queue
+
+log = structlog.get_logger(__name__)
+
+
+@shared_task
+def recover_runs() -> None:
+    """Send stalled and forgotten index runs to a worker again."""
+    for run_id in indexing.recover_runs(now=timezone.now()):
+        log.info("run_recovered", run_id=str(run_id))
+        queue.index(run_id=run_id)
+
+
+@shared_task
+def expire_memories() -> None:
+    """Mark memories whose time is over as expired."""
+    memory.expire_due(now=timezone.now())
+
+
+@shared_task
+def embed_missing() -> None:
+    """Give vectors to memories that were stored while the provider was away."""
+    memory.embed_missing(limit=500)
+
+
+@shared_task
+def build_vector_indexes() -> None:
+    """Give each large namespace its own vector index."""
+    memory.ensure_vector_indexes()
