@@ -67,8 +67,8 @@ def run(
 ) -> list[tuple[Any, ...]]:
     """Run a Cypher query and return its rows, decoded, one value for each named column.
 
-    Values come as plain ones, `age.models.Vertex`, `Edge` or `Path`. The query's text is a literal of
-    ours; everything that varies is passed as parameters (`$name` in the query).
+    Values come as plain ones, `age.models.Vertex`, `Edge` or `Path`. The query's text is a literal
+    of ours; everything that varies is passed as parameters (`$name` in the query).
     """
     if not _GRAPH_NAME.fullmatch(graph):
         raise ValueError(f"{graph!r} is not the name of a namespace's graph.")
@@ -86,7 +86,7 @@ def run(
         return [tuple(decode(value) for value in row) for row in cursor.fetchall()]
 
 
-def agtype_text(value: Mapping[str, Any] | Sequence[Any] | str | float | bool | None) -> str:
+def agtype_text(value: Mapping[str, Any] | Sequence[Any] | str | float | None) -> str:
     """Return a value as agtype's input text, which is JSON; NaN and infinities are refused."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
@@ -112,7 +112,7 @@ def is_head(*, table: str | None = None) -> sql.Composed:
 
 
 class _Visitor(ResultVisitor):  # type: ignore[misc]
-    """AGE's own visitor, except that it reads escapes in strings and keys instead of keeping them."""
+    """AGE's own visitor, except that it reads the escapes in strings and keys."""
 
     def visitStringValue(self, context: Any) -> str:  # noqa: N802
         return _string(context.STRING().getText())

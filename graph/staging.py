@@ -124,7 +124,7 @@ def _edge_rows(
     for edge in edges:
         if edge.source not in nodes or edge.target not in nodes:
             raise SnapshotInconsistent(
-                f"{edge.kind} from {edge.source} to {edge.target}: one of them is not in the snapshot."
+                f"{edge.kind} from {edge.source} to {edge.target}: one of them is missing."
             )
         key = (_label(edge), edge.source, edge.target)
         known = best.get(key)

@@ -16,5 +16,5 @@ def statements(name: str) -> Mapping[str, LiteralString]:
     _, *parts = _NAME.split((_DIRECTORY / f"{name}.sql").read_text())
     # The files are part of the program: literals that stand elsewhere.
     return {
-        key: cast(LiteralString, text) for key, text in zip(parts[::2], parts[1::2], strict=True)
+        key: cast("LiteralString", text) for key, text in zip(parts[::2], parts[1::2], strict=True)
     }

@@ -193,6 +193,32 @@ class PutReport:
     def is_unchanged(self) -> bool:
         return not (self.files.total or self.symbols.total or self.edges.total)
 
+    @property
+    def has_changed(self) -> bool:
+        return not self.is_unchanged
+
+    def counts(self) -> dict[str, int]:
+        """Return the counts as flat numbers: `edges_opened` and so on."""
+        kinds = {"files": self.files, "symbols": self.symbols, "edges": self.edges}
+        return {
+            f"{kind}_{change}": getattr(rows, change)
+            for kind, rows in kinds.items()
+            for change in ("opened", "updated", "closed")
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommitRow:
+    """One commit as Git tells it, to be kept."""
+
+    sha: str
+    parents: tuple[str, ...]
+    author_name: str
+    author_email: str
+    authored_at: datetime
+    committed_at: datetime
+    subject: str
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RepositoryValue:

@@ -1,5 +1,41 @@
 """Everything that changes the graph: repositories and refs, snapshots, links, ranks, vectors."""
 
+from graph.services.embeddings import store_symbol_embeddings
+from graph.services.links import (
+    LINK_LABEL,
+    NodeUnknown,
+    ensure_memory_vertex,
+    link,
+    unlink,
+    unlink_memory,
+)
+from graph.services.ranks import rank_repository, store_scores
+from graph.services.repositories import (
+    RemoteTaken,
+    RepositoryNameTaken,
+    note_head,
+    register_repository,
+)
 from graph.services.snapshots import RefNotDefault, put
+from graph.staging import SnapshotInconsistent
+from graph.values import CommitRow
 
-__all__ = ["RefNotDefault", "put"]
+__all__ = [
+    "LINK_LABEL",
+    "CommitRow",
+    "NodeUnknown",
+    "RefNotDefault",
+    "RemoteTaken",
+    "RepositoryNameTaken",
+    "SnapshotInconsistent",
+    "ensure_memory_vertex",
+    "link",
+    "note_head",
+    "put",
+    "rank_repository",
+    "register_repository",
+    "store_scores",
+    "store_symbol_embeddings",
+    "unlink",
+    "unlink_memory",
+]

@@ -10,7 +10,7 @@ from typing import Any, Final, LiteralString
 from uuid import UUID
 
 from django.db import connection, transaction
-from django.db.models import Case, F, Value, When
+from django.db.models import Case, Value, When
 from django.db.models.functions import Now
 from psycopg import sql
 
@@ -27,6 +27,7 @@ from graph.values import (
     Snapshot,
     SymbolFact,
     VertexLabel,
+    key_of,
 )
 
 STILL_OPEN: Final = 9_999_999_999
@@ -62,7 +63,7 @@ def put(*, repository_id: UUID, ref_name: str, snapshot: Snapshot) -> PutReport:
 def _refuse_other_refs(repository: Repository, ref_name: str) -> None:
     if repository.default_branch and ref_name != repository.default_branch:
         raise RefNotDefault(
-            f"{ref_name} is not the default branch of {repository.name}, {repository.default_branch}."
+            f"{ref_name} is not {repository.name}'s default branch, {repository.default_branch}."
         )
 
 
@@ -181,7 +182,7 @@ class _Writer:
 
     def write_edges(self, changes: list[_FileChange], desired: Desired) -> RowChanges:
         vertices = self._resolve(changes, desired)
-        self._copy("put_edge", _EDGE_COLUMNS, _edge_columns(changes, desired, vertices))
+        self._copy("put_edge", _EDGE_COLUMNS, _edge_columns(changes, vertices))
         self._analyze("put_edge")
         total = [0, 0, 0]
         for label in EdgeKind:
@@ -249,8 +250,8 @@ _FILE_COLUMNS: Final = (
     " blob, size, lines, language, skipped, symbols_digest, edges_digest"
 )
 _SYMBOL_COLUMNS: Final = (
-    "path, local_name, kind, ordinal, qualified_name, name, start_line, end_line, language, visibility,"
-    " is_test, signature, doc, source_text, body_hash, tokens, embedding_digest"
+    "path, local_name, kind, ordinal, qualified_name, name, start_line, end_line, language,"
+    " visibility, is_test, signature, doc, source_text, body_hash, tokens, embedding_digest"
 )
 _NODE_COLUMNS: Final = "uid, path, local_name, kind, ordinal"
 _EDGE_COLUMNS: Final = "label, source, target, file_id, confidence, rule, line_offset"
@@ -277,13 +278,12 @@ def _node_columns(uid: str, desired: Desired) -> tuple[object, ...]:
 
 
 def _edge_columns(
-    changes: list[_FileChange], desired: Desired, vertices: Mapping[str, int]
+    changes: list[_FileChange], vertices: Mapping[str, int]
 ) -> Iterator[tuple[object, ...]]:
-    key_mask = (1 << 48) - 1
     for change in changes:
         if change.rows is None or not change.edges_changed:
             continue
-        file = vertices[change.rows.fact.id] & key_mask
+        file = key_of(vertices[change.rows.fact.id])
         for row in change.rows.edges:
             source, target = vertices[row.source], vertices[row.target]
             yield (row.label, source, target, file, row.confidence, row.rule, row.line_offset)
