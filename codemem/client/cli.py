@@ -53,7 +53,7 @@ exit status:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
     prepare_streams()
-    options = _parser().parse_args(arguments)
+    options = _parse(arguments)
     try:
         status = _run(options)
         sys.stdout.flush()
@@ -75,6 +75,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
         )
         return _fail(defect, options)
     return status
+
+
+def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.command == "search":
+        if options.mode and not options.code:
+            parser.error("--mode says how to search code: add --code")
+        if options.type and options.code:
+            parser.error("--type is about memories, --code is not")
+    if options.command == "review" and options.format == "json":
+        options.json = True
+    return options
 
 
 def _run(options: argparse.Namespace) -> ExitStatus:

@@ -62,7 +62,7 @@ def configuration_path() -> Path:
     # The specification says to ignore a relative XDG_CONFIG_HOME.
     base = Path(os.environ.get("XDG_CONFIG_HOME", ""))
     if not base.is_absolute():
-        base = Path.home() / ".config"
+        base = _home() / ".config"
     return base / "codemem" / "config.json"
 
 
@@ -131,6 +131,14 @@ def check_token(token: str) -> str:
             hint="A token is one word that begins with cm_.",
         )
     return token
+
+
+def _home() -> Path:
+    try:
+        return Path.home()
+    except RuntimeError:
+        # A container under a made-up user has neither HOME nor a name; it has the environment.
+        return Path("/")
 
 
 def _read_file(path: Path) -> dict[str, Any]:

@@ -15,7 +15,7 @@ class ExitStatus(IntEnum):
     PIPE_CLOSED = 141
 
 
-class Failure(Exception):  # noqa: N818 - subclasses are named for the fact, not for being errors
+class Failure(Exception):
     """A sentence for the user, a hint what to do about it, and a code for programs."""
 
     status = ExitStatus.USAGE

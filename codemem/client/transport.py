@@ -309,8 +309,12 @@ def _refusal(answer: Answer, *, url: str) -> Failure:
     sentence, general_hint = _sentence(status, answer)
     return Refused(
         message or sentence, http_status=status, code=code or f"http_{status}",
-        hint=hint or (general_hint if answer.json_object() else _not_ours(answer)),
+        hint=hint or (_not_ours(answer) if _is_foreign(answer) else general_hint),
     )  # fmt: skip
+
+
+def _is_foreign(answer: Answer) -> bool:
+    return bool(answer.body) and answer.json_object() is None
 
 
 def _said(answer: Answer) -> tuple[str | None, str | None, str | None]:
@@ -367,7 +371,7 @@ def _unreadable(answer: Answer, *, url: str) -> Unreadable:
 def _not_ours(answer: Answer) -> str:
     kind = answer.headers.get("content-type", "no content type").partition(";")[0]
     title = _TITLE.search(answer.body)
-    titled = f" titled “{title[1].decode('utf-8', 'replace')}”" if title else ""
+    titled = f" titled “{b' '.join(title[1].split()).decode('utf-8', 'replace')}”" if title else ""
     return f"The answer is {kind}{titled}: a proxy or another server may stand in between."
 
 
