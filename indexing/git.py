@@ -184,7 +184,7 @@ class Mirror:
         )
 
     def fetch_commit(self, url: str, sha: str, *, timeout_seconds: float) -> None:
-        """Fetch one commit that no branch need lead to, and keep it.
+        """Fetch one commit that no branch need lead to, and keep it even if none ever does.
 
         Raises RefUnknown if the remote has no such commit or does not give it away,
         RepositoryUnreachable or GitTimedOut.
@@ -192,6 +192,8 @@ class Mirror:
         if not _SHA.fullmatch(sha):
             raise RefUnknown(sha)
         if self.has_commit(sha):
+            with self._exclusively(time.monotonic() + timeout_seconds):
+                self._run("update-ref", _KEPT_COMMITS + sha, sha)
             return
         try:
             self._fetch(url, [f"{sha}:{_KEPT_COMMITS}{sha}"], timeout_seconds=timeout_seconds)

@@ -7,6 +7,7 @@ from base64 import b64decode
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -26,6 +27,9 @@ from indexing.git import (
     RepositoryUnreachable,
 )
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 NO_SHA = "0123456789" * 4
 SECONDS = 20.0
 MAX_BYTES = 1_000_000
@@ -39,7 +43,7 @@ class Work:
         path.mkdir(parents=True)
         self.git("init", "--quiet", "--initial-branch=main")
 
-    def git(self, *arguments: str, text: bytes = b"", date: str = "2024-05-01T10:00:00+02:00"):
+    def git(self, *arguments: str, text: bytes = b"") -> str:
         environment = {
             "PATH": os.environ["PATH"],
             "HOME": str(self.path),
@@ -48,7 +52,7 @@ class Work:
             "GIT_AUTHOR_EMAIL": "ada@example.org",
             "GIT_COMMITTER_NAME": "Grace",
             "GIT_COMMITTER_EMAIL": "grace@example.org",
-            "GIT_AUTHOR_DATE": date,
+            "GIT_AUTHOR_DATE": "2024-05-01T10:00:00+02:00",
             "GIT_COMMITTER_DATE": "2024-05-02T00:00:00Z",
         }
         result = subprocess.run(
@@ -260,6 +264,21 @@ def test_a_commit_no_branch_leads_to_can_be_fetched_and_stays(mirror, work):
     subprocess.run(["git", f"--git-dir={mirror.path}", "gc", "--quiet", "--prune=now"], check=True)
     assert mirror.commit(lost).subject == "No branch"
     assert list(mirror.branches()) == ["main"]
+
+
+def test_a_commit_asked_for_outlives_the_branch_that_brought_it(mirror, work):
+    work.write(a="one")
+    work.commit()
+    work.git("switch", "--quiet", "--create", "feature")
+    work.write(a="two")
+    sha = work.commit("Kept")
+    fetched(mirror, work)
+    mirror.fetch_commit(str(work.path), sha, timeout_seconds=SECONDS)
+    work.git("switch", "--quiet", "main")
+    work.git("branch", "--delete", "--force", "feature")
+    fetched(mirror, work)
+    subprocess.run(["git", f"--git-dir={mirror.path}", "gc", "--quiet", "--prune=now"], check=True)
+    assert mirror.commit(sha).subject == "Kept"
 
 
 @pytest.mark.parametrize("sha", [NO_SHA, "--all"])
@@ -507,7 +526,7 @@ def test_every_reader_names_the_commit_it_does_not_have(mirror, work, sha):
     work.write(a="one")
     head = work.commit()
     fetched(mirror, work)
-    readers = [
+    readers: list[Callable[[], object]] = [
         lambda: mirror.commit(sha),
         lambda: mirror.root_commit(sha),
         lambda: list(mirror.tree(sha)),
