@@ -60,9 +60,8 @@ MAX_DOC_CHARACTERS = 2000
 MAX_SOURCE_CHARACTERS = 1500
 _MAX_DOC_LINES = 100
 _MAX_NAME_BYTES = 200
-_MAX_EXPRESSION_BYTES = 2000
+_MAX_EXPRESSION_BYTES = 1000
 _MAX_CHAIN_CHARACTERS = 160
-_MAX_TYPE_CHARACTERS = 200
 
 _MINIFIED_MIN_BYTES = 20_000
 _MINIFIED_MEAN_LINE_BYTES = 500
@@ -171,7 +170,7 @@ class _Text:
         self._newlines = [found.start() for found in re.finditer(rb"\n", source)]
 
     def of(self, span: _Span, limit: int = _MAX_NAME_BYTES) -> str:
-        # A slice, not node.text: receivers of a chain of n calls would copy n * n bytes.
+        # A slice, not node.text: the receivers in a chain of n calls would copy n * n bytes.
         end = min(span.end, span.start + limit)
         return self.source[span.start : end].decode("utf-8", "replace")
 
@@ -296,7 +295,7 @@ def _read_doc(captured: _Captured, _language: Language, spans: dict[str, _Span])
 def _read_reference(captured: _Captured, language: Language, spans: dict[str, _Span]) -> None:
     receiver = None
     if "receiver" in spans:
-        receiver = _chain(captured.text.of(spans["receiver"], _MAX_EXPRESSION_BYTES))
+        receiver = _chain(captured.text, spans["receiver"])
     for kind in _REFERENCE_KINDS & spans.keys():
         name = captured.text.of(spans[kind])
         if kind == ReferenceKind.TYPE:
@@ -330,11 +329,13 @@ def _read_export(captured: _Captured, _language: Language, spans: dict[str, _Spa
 def _read_binding(captured: _Captured, language: Language, spans: dict[str, _Span]) -> None:
     marking = next(name for name in spans if name.endswith((".type", ".call", ".value")))
     role, _, source = marking.partition(".")
-    text = captured.text.of(spans[marking], _MAX_EXPRESSION_BYTES)
     target, name = BindingTarget.RETURN, ""
     if role == "bind":
         target, name = _bound(captured.text, language, spans)
-    text = _type_text(text, language) if source == BindingSource.TYPE else _chain(text)
+    if source == BindingSource.TYPE:
+        text = _type_text(captured.text.of(spans[marking]), language)
+    else:
+        text = _chain(captured.text, spans[marking])
     if text and (name or target is BindingTarget.RETURN):
         captured.bindings.append((spans[marking].start, target, name, BindingSource(source), text))
 
@@ -371,15 +372,17 @@ _READERS: dict[str, Callable[[_Captured, Language, dict[str, _Span]], None]] = {
 }
 
 
-def _chain(text: str) -> str:
-    chain = chain_of(text)
+def _chain(text: _Text, span: _Span) -> str:
+    if span.end - span.start > _MAX_EXPRESSION_BYTES:
+        return ""  # cut off, it would be another chain
+    chain = chain_of(text.of(span, _MAX_EXPRESSION_BYTES))
     return chain if len(chain) <= _MAX_CHAIN_CHARACTERS else ""
 
 
 def _type_text(text: str, language: Language) -> str:
     if not language.has_quoted_types:
         text = _LITERAL.sub(" ", text)
-    return " ".join(text.split())[:_MAX_TYPE_CHARACTERS]
+    return " ".join(text.split())
 
 
 def _facts(language: Language, captured: _Captured, *, lines: int, has_error: bool) -> BlobFacts:
@@ -663,7 +666,9 @@ class _Shadows:
         for binding in bindings:
             if binding.target is BindingTarget.NAME:
                 self.known[binding.scope].add(binding.name)
-        rows = sorted(captured.locals)
+        # The name of `const f = () => f()` stands inside the definition that it names.
+        own_names = {definition.name_start for definition in found}
+        rows = sorted(row for row in captured.locals if row[0] not in own_names)
         self.unknown: defaultdict[int, set[str]] = defaultdict(set)
         for (_, name), scope in zip(rows, _scopes_at([r[0] for r in rows], found), strict=True):
             self.unknown[scope].add(name)

@@ -144,6 +144,8 @@ class Names:
         values = self._visible(self.program.top[module].get(name, []))
         if not values:
             return None
+        if name in self.imports[path] and self._is_data(values):
+            return None  # `const a = require(..)`, or `a = None` where an import may fail
         here = tuple(value for value in values if value.path == path)
         return Meaning(Rule.FILE, here) if here else Meaning(Rule.PACKAGE, values)
 
@@ -177,6 +179,9 @@ class Names:
         """Drop members of object literals: they are reached through their object only."""
         program = self.program
         return tuple(s for s in symbols if program.kind(s) is not NodeKind.METHOD)
+
+    def _is_data(self, symbols: Iterable[Symbol]) -> bool:
+        return all(self.program.kind(symbol) is NodeKind.VARIABLE for symbol in symbols)
 
     def _bind(self, path: str, imported: Import) -> None:
         module = self.modules.locate(path, imported.module)

@@ -152,9 +152,25 @@ class Types:
         if not steps:
             return ()
         values, used = self._head(path, scope, steps)
+        owners: Values = ()
         for step in steps[used:]:
-            values = self._step(values, step)
+            if step == _CALL and owners and self._all_return_self(values):
+                values = owners
+            else:
+                owners = () if step in (_CALL, _INDEX) else self.objects(values)
+                values = self._step(values, step)
         return values[:_MAX_VALUES]
+
+    def _all_return_self(self, values: Values) -> bool:
+        """Tell methods that return what they are called on, whichever subclass that is."""
+        return bool(values) and all(
+            isinstance(value, Symbol) and self._returns_self(value) for value in values
+        )
+
+    def _returns_self(self, symbol: Symbol) -> bool:
+        language = self.program.language(symbol.path)
+        names = language.self_names | language.self_types
+        return any(binding.text in names for binding in self.program.results.get(symbol, ()))
 
     def _head(self, path: str, scope: int, steps: tuple[str, ...]) -> tuple[Values, int]:
         name = steps[0]

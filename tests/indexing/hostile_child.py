@@ -1,0 +1,29 @@
+"""Extraction's real child, except that some sources crash it, hang it or make it lie."""
+
+import os
+import signal
+import sys
+import time
+
+from indexing import extraction_child
+
+_reply = extraction_child._reply
+
+
+def reply(language: str, source: bytes) -> bytes:
+    if source == b"crash":
+        os.kill(os.getpid(), signal.SIGSEGV)
+    if source == b"hang":
+        time.sleep(600)
+    if source == b"exit":
+        sys.exit(3)
+    if source == b"lie":
+        return extraction_child.FACTS + b"not facts"
+    if source == b"grow":
+        return extraction_child.FACTS + bytes(4 << 30)
+    return _reply(language, source)
+
+
+if __name__ == "__main__":
+    extraction_child._reply = reply
+    extraction_child.main()
