@@ -62,11 +62,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return ExitStatus.INTERRUPTED
     except Failure as failure:
-        if os.environ.get("CODEMEM_DEBUG"):
+        if _is_debugging():
             raise
         return _fail(failure, options)
     except Exception as error:
-        if os.environ.get("CODEMEM_DEBUG"):
+        if _is_debugging():
             raise
         defect = Failure(
             f"This is a defect of the client: {type(error).__name__}: {error}",
@@ -177,6 +177,10 @@ def _credentials(configuration: Configuration) -> tuple[str, str]:
             hint="Run `codemem login`, or set CODEMEM_TOKEN.",
         )
     return configuration.url, configuration.token
+
+
+def _is_debugging() -> bool:
+    return os.environ.get("CODEMEM_DEBUG", "").lower() not in {"", "0", "false", "no", "off"}
 
 
 def _fail(failure: Failure, options: argparse.Namespace) -> int:

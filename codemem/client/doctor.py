@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from codemem.client import identity
-from codemem.client.answers import repository_of, scope_phrase
+from codemem.client.answers import is_inferred, repository_of, scope_phrase
 from codemem.client.configuration import Configuration, is_plain_text, read_configuration
 from codemem.client.failure import ExitStatus, Failure
 from codemem.client.scope import Scope, find_scope
@@ -162,18 +162,21 @@ def _how_far(failure: Unreachable, *, url: str) -> Iterator[Check]:
 
 
 def _answers_well(name: str, answer: Answer, *, unwell: str) -> Check:
-    if answer.http_status // 100 == 2:  # noqa: PLR2004
-        return Check(name, Outcome.OK, f"HTTP {answer.http_status}")
-    parts = answer.json_object()
-    said = f": {_ailing(parts)}" if parts else ""
-    hint = "See the log of the server." if parts else "Is this the URL of a codemem server?"
-    return Check(name, Outcome.FAIL, f"{unwell} (HTTP {answer.http_status}){said}", hint)
+    report = answer.json_object()
+    ailing = _ailing(report or {})
+    hint = "See the log of the server."
+    if answer.http_status // 100 != 2:  # noqa: PLR2004
+        message = f"{unwell} (HTTP {answer.http_status}){': ' if ailing else ''}{ailing}"
+        elsewhere = "Is this the URL of a codemem server?"
+        return Check(name, Outcome.FAIL, message, elsewhere if report is None else hint)
+    if ailing:
+        return Check(name, Outcome.WARN, f"serves, but {ailing}", hint)
+    return Check(name, Outcome.OK, f"HTTP {answer.http_status}")
 
 
-def _ailing(parts: dict[str, Any]) -> str:
-    checks = parts.get("checks")
-    parts = checks if isinstance(checks, dict) else parts
-    return ", ".join(f"{name} {value}" for name, value in parts.items())
+def _ailing(report: dict[str, Any]) -> str:
+    parts = ((name, state) for name, state in report.items() if name != "status")
+    return ", ".join(f"{name} {state}" for name, state in parts if state != "ok")
 
 
 def _check_access(server: Server, *, scope: Scope) -> Iterator[Check]:
@@ -283,6 +286,9 @@ def _check_repository(server: Server, *, scope: Scope) -> Check:
     if repository_of(result) is None:
         return Check(name, Outcome.WARN, "the server does not know this place", _register(scope))
     place = scope_phrase(result)
+    if is_inferred(result) and scope.checkout:
+        unknown = f"the server does not know this checkout and answers for {place}"
+        return Check(name, Outcome.WARN, unknown, _register(scope))
     phrase, is_fresh = freshness(result, scope=scope)
     hint = None if is_fresh else "Push your commits; the server indexes what it can fetch."
     return Check(name, Outcome.OK if is_fresh else Outcome.WARN, f"{place}, {phrase}", hint)

@@ -44,7 +44,7 @@ def search_code(
 
 
 def _show(result: dict[str, Any], *, entry: Any, nothing: str) -> None:
-    from codemem.client.answers import freshness_warning, scope_phrase
+    from codemem.client.answers import remarks, scope_phrase
 
     results = [found for found in result.get("results") or [] if isinstance(found, dict)]
     if not results:
@@ -52,8 +52,8 @@ def _show(result: dict[str, Any], *, entry: Any, nothing: str) -> None:
     for rank, found in enumerate(results, start=1):
         print(f"{styled(f'{rank:>2}', 'bold')}  {entry(found)}\n")
     print(styled(f"in {line(scope_phrase(result))}", "dim"))
-    if warning := freshness_warning(result):
-        print(styled(line(warning), "yellow"))
+    for remark in remarks(result):
+        print(styled(line(remark), "yellow"))
 
 
 def _memory(memory: dict[str, Any]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from codemem.client import gitscope
-from codemem.client.answers import code_of, commits, scope_phrase
+from codemem.client.answers import code_of, commits, lag, scope_phrase
 from codemem.client.failure import ExitStatus
 from codemem.client.terminal import line, print_json, styled
 
@@ -44,9 +44,8 @@ def freshness(result: dict[str, Any], *, scope: Scope) -> tuple[str, bool]:
     if not isinstance(indexed, str) or not indexed:
         return "not indexed yet", False
     phrase, is_fresh = _compared_with_head(indexed, scope=scope)
-    behind = code.get("behind_by")
-    if isinstance(behind, int) and behind > 0:
-        return f"{phrase}; {commits(behind)} behind the server's mirror", False
+    if behind := lag(result):
+        return f"{phrase}; {behind}", False
     return phrase, is_fresh
 
 
@@ -74,6 +73,9 @@ def _code(result: dict[str, Any], *, scope: Scope) -> str:
     if code_of(result) is None:
         return ""
     phrase, is_fresh = freshness(result, scope=scope)
+    note = (code_of(result) or {}).get("note")
+    if note:
+        phrase, is_fresh = f"{phrase}; {note}", False
     return styled(line(phrase), "green" if is_fresh else "yellow")
 
 

@@ -36,8 +36,13 @@ class Canned:
 
 def identity() -> dict[str, Any]:
     return {
-        "user": {"username": "ada"},
-        "token": {"name": "laptop", "scopes": ["read", "write"], "expires_at": None},
+        "user": "ada",
+        "token": {
+            "name": "laptop",
+            "kind": "person",
+            "scopes": ["read", "write"],
+            "expires_at": None,
+        },
         "namespaces": [{"name": "platform", "role": "writer", "repositories": ["api", "web"]}],
     }
 
@@ -48,7 +53,12 @@ class ServerDouble:
         self.memories: list[dict[str, Any]] = []
         self.symbols: list[dict[str, Any]] = []
         self.status: dict[str, Any] = {
-            "scope": {"namespace": "platform", "repository": "api", "ref": "main"},
+            "scope": {
+                "namespace": "platform",
+                "repository": "api",
+                "branch": "main",
+                "source": "connection",
+            },
             "server": {"version": "0.1.0"},
             "counts": {"memories": 12, "symbols": 12345},
         }
@@ -85,7 +95,7 @@ class ServerDouble:
             if request.path.startswith(prefix):
                 return canned
         if request.path in {"/healthz", "/readyz"}:
-            return _json(200, {"status": "ok"})
+            return _json(200, {"status": "ok", "database": "ok", "redis": "ok"})
         token = request.headers.get("authorization", "").removeprefix("Bearer ")
         if token not in self.identities:
             return _error(401, "token_invalid", "This token is not known.", "Make a new one.")

@@ -16,9 +16,9 @@ ROOT = Path(__file__).parents[2]
 MODULES_OF_VERSION = {
     "__future__", "_bz2", "_collections", "_compression", "_functools", "_locale", "_lzma",
     "_operator", "_sre", "_struct", "_typing", "_weakrefset", "abc", "argparse", "bz2",
-    "collections", "contextlib", "copyreg", "encodings", "enum", "errno", "fnmatch", "functools", "gettext",
-    "itertools", "keyword", "locale", "lzma", "math", "operator", "posixpath", "re", "reprlib",
-    "shutil", "struct", "types", "typing", "warnings", "zlib", "_warnings", "codemem",
+    "collections", "contextlib", "copyreg", "encodings", "enum", "errno", "fnmatch", "functools",
+    "gettext", "itertools", "keyword", "locale", "lzma", "math", "operator", "posixpath", "re",
+    "reprlib", "shutil", "struct", "types", "typing", "warnings", "zlib", "_warnings", "codemem",
 }  # fmt: skip
 
 _LOADED = """
@@ -246,3 +246,7 @@ def test_the_request_says_who_sends_it(codemem, server):
     headers = server.last("/api/v1/tools/codemem_status").headers
     assert headers["user-agent"] == f"codemem/{VERSION}"
     assert headers["authorization"] == "Bearer cm_good"
+
+
+def test_debug_can_be_off(codemem):
+    assert codemem("status", CODEMEM_DEBUG="0", CODEMEM_TOKEN="cm_wrong").status == 4

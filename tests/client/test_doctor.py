@@ -92,11 +92,20 @@ def test_a_server_without_tls_fails_at_the_encryption(codemem, server):
 
 
 def test_an_unready_server_fails_with_what_it_lacks(here, server):
-    server.canned["/readyz"] = Canned(status=503, body=b'{"database": "ok", "redis": "down"}')
+    server.canned["/readyz"] = Canned(
+        status=503, body=b'{"database": "does not answer", "redis": "ok"}'
+    )
     result = here("doctor", "--json")
     assert result.status == 1
     assert check(result, "readyz")["outcome"] == "fail"
-    assert "redis down" in check(result, "readyz")["message"]
+    assert check(result, "readyz")["message"].endswith("(HTTP 503): database does not answer")
+
+
+def test_a_server_without_redis_is_warned(here, server):
+    server.canned["/readyz"] = Canned(body=b'{"database": "ok", "redis": "does not answer"}')
+    result = here("doctor", "--json")
+    assert result.status == 0
+    assert check(result, "readyz")["message"] == "serves, but redis does not answer"
 
 
 def test_another_web_server_is_recognized(here, server):
@@ -181,6 +190,13 @@ def test_a_scope_without_a_repository_is_warned(here, server):
     found = check(here("doctor", "--json"), "repository")
     assert found["outcome"] == "warn"
     assert "register the repository https://git.example.com/team/api" in found["hint"]
+
+
+def test_an_inferred_repository_is_not_taken_for_the_checkout(here, server):
+    server.status["scope"]["source"] = "inferred"
+    found = check(here("doctor", "--json"), "repository")
+    assert found["outcome"] == "warn"
+    assert "does not know this checkout and answers for platform/api @ main" in found["message"]
 
 
 def test_an_index_behind_the_checkout_is_warned(here, repository):

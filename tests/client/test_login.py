@@ -19,7 +19,7 @@ def test_login_says_who_one_is_and_never_the_token(stranger, server):
 
 def test_login_under_json_never_prints_the_token(stranger, server):
     result = stranger("login", "--json", "--url", server.url, "--token-stdin", stdin=b"cm_good")
-    assert result.json["user"] == {"username": "ada"}
+    assert result.json["user"] == "ada"
     assert result.json["url"] == server.url
     assert "cm_good" not in result.out + result.err
 
@@ -99,4 +99,4 @@ def test_days_left_count_from_now():
 def test_names_out_of_the_server_cannot_drive_the_terminal():
     me = {"token": {"name": "\x1b[2J", "scopes": ["a\nb"]}}
     assert "\x1b" not in describe_expiry(me)
-    assert user_name({"user": "ada"}) == "ada"
+    assert user_name({"user": {"username": "ada"}}) == "ada"

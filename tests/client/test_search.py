@@ -1,5 +1,7 @@
 import pytest
 
+from tests.client.server_double import Canned
+
 MEMORY = {
     "id": "0199-1",
     "content": "Uploads retry three times.\nThen they fail.",
@@ -93,13 +95,22 @@ def test_a_memory_cannot_drive_the_terminal(codemem, server):
 
 
 def test_search_says_when_the_index_is_behind(codemem, server):
-    from tests.client.server_double import Canned
-
     server.canned["/api/v1/tools/search_code"] = Canned(
-        body=b'{"results": [{"qualified_name": "a", "score": 1}, 7], "code": {"behind_by": 1}}'
+        body=b'{"results": [{"qualified_name": "a", "score": 1}, 7], "code": {"behind_by": 1,'
+        b' "pending": true, "note": "side is not indexed; this answers for main."}}'
     )
     out = codemem("search", "--code", "a").out
-    assert "The index is 1 commit behind the repository." in out
+    assert "side is not indexed; this answers for main." in out
+    assert "The index is 1 commit behind the server's mirror, an index run is on its way." in out
+
+
+def test_search_says_what_the_server_notes(codemem, server):
+    server.canned["/api/v1/tools/recall"] = Canned(
+        body=b'{"scope": {"namespaces": ["a", "b"], "source": "inferred"}, "results": [],'
+        b' "note": "Vectors were unavailable: only words were compared."}'
+    )
+    out = codemem("search", "x").out
+    assert "in a, b (inferred)\nVectors were unavailable" in out
 
 
 def test_a_query_may_be_in_any_script(codemem, server):

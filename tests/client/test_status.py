@@ -56,6 +56,11 @@ def test_status_says_when_the_checkout_lacks_the_indexed_commit(here, server):
     assert "3 commits behind the server's mirror" in out
 
 
+def test_status_says_that_the_index_is_behind_without_a_count(codemem, server):
+    server.status["code"] = {"indexed_commit": "f" * 40, "behind": True, "note": "side is new."}
+    assert "indexed ffffffffff; behind the server's mirror; side is new." in codemem("status").out
+
+
 def test_status_says_when_nothing_is_indexed(codemem, server):
     server.status["code"] = {"indexed_commit": None}
     assert "not indexed yet" in codemem("status").out
