@@ -10,7 +10,7 @@ import selectors
 import subprocess
 import sys
 import time
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Generator, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -51,7 +51,7 @@ class Skipped:
 
 def extract_all(
     jobs: Iterable[Job[Key]], *, processes: int, command: Sequence[str] = _CHILD_COMMAND
-) -> Iterator[tuple[Key, BlobFacts | Skipped]]:
+) -> Generator[tuple[Key, BlobFacts | Skipped], None, None]:
     """Yield the facts of every job's blob, in the order they are ready.
 
     `jobs` is read lazily, one ahead per child. Children end with the iterator, also when it is

@@ -38,6 +38,13 @@ class PrivacyRule(Enum):
     CAPITAL = auto()
 
 
+class Fixtures(NamedTuple):
+    """How tests are handed values by parameter name: who makes them, and which file shares them."""
+
+    decorator: str
+    shared_file: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Language:
     """One dialect. Names resolve across dialects of one `family` only.
@@ -63,6 +70,7 @@ class Language:
     self_types: frozenset[str] = frozenset()
     super_name: str | None = None
     has_quoted_types: bool = False
+    fixtures: Fixtures | None = None
     export_objects: frozenset[str] = frozenset()
 
 
@@ -92,6 +100,7 @@ LANGUAGES: tuple[Language, ...] = (
         self_names=frozenset({"self", "cls"}),
         self_types=frozenset({"Self"}),
         has_quoted_types=True,
+        fixtures=Fixtures(decorator="fixture", shared_file="conftest.py"),
         super_name="super",
     ),
     Language(

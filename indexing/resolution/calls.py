@@ -96,9 +96,11 @@ class Calls:
     ) -> list[tuple[Rule, tuple[Value, ...]]] | None:
         """Return what `receiver.name` means, rule by rule; None when nothing is known about it."""
         receiver, name = reference.receiver or "", reference.name
-        if not receiver or reference.is_shadowed:
+        if not receiver:
             return None
         steps = steps_of(receiver)
+        if reference.is_shadowed and not self.program.fixture(path, steps[0]):
+            return None
         language = self.program.language(path)
         values = self.types.evaluate(path, reference.scope, receiver)
         if steps[0] in language.self_names and len(steps) == 1:

@@ -1,5 +1,6 @@
 """A repository's definitions, indexed by where names are looked for. Resolves nothing itself."""
 
+import posixpath
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -64,10 +65,12 @@ class Program:
         self.fields: defaultdict[Symbol, dict[str, tuple[str, Binding]]] = defaultdict(dict)
         self.results: defaultdict[Symbol, list[Binding]] = defaultdict(list)
         self.bases: defaultdict[Symbol, list[str]] = defaultdict(list)
+        self._fixtures: dict[tuple[str, str], Symbol] = {}
         self._index_definitions()
         self._adopt_methods()
         self._index_bindings()
         self._index_bases()
+        self._index_fixtures()
 
     def definition(self, symbol: Symbol) -> Definition:
         return self.files[symbol.path].definitions[symbol.number]
@@ -119,6 +122,17 @@ class Program:
                 return symbol
             scope = definitions[scope].parent
         return None
+
+    def fixture(self, path: str, name: str) -> Symbol | None:
+        """Return the function that makes the value of a test's parameter, the nearest one."""
+        if not self._fixtures or not self.is_test(path):
+            return None
+        place = path
+        while True:
+            found = self._fixtures.get((place, name))
+            if found or not place:
+                return found
+            place = posixpath.dirname(place)
 
     def best(self, symbols: Iterable[Symbol], kinds: frozenset[NodeKind]) -> Symbol | None:
         """Choose among definitions of one name: a preferred kind first, then the longest.
@@ -188,6 +202,19 @@ class Program:
             for reference in facts.references:
                 if reference.kind is ReferenceKind.BASE and reference.scope != MODULE_SCOPE:
                     self.bases[Symbol(path, reference.scope)].append(reference.name)
+
+    def _index_fixtures(self) -> None:
+        """Remember fixtures by the file they serve, or by the folder if they are shared."""
+        for path, facts in self.files.items():
+            fixtures = self.languages[path].fixtures
+            for reference in facts.references if fixtures else ():
+                is_maker = reference.kind is ReferenceKind.DECORATOR
+                if fixtures and is_maker and reference.name == fixtures.decorator:
+                    symbol = Symbol(path, reference.scope)
+                    folder, base = posixpath.split(path)
+                    place = folder if base == fixtures.shared_file else path
+                    if reference.scope != MODULE_SCOPE:
+                        self._fixtures[place, self.definition(symbol).name] = symbol
 
 
 def _names() -> Names:

@@ -184,6 +184,9 @@ class Types:
         binding = self.local(path, scope, name)
         if binding:
             return self.bound(path, binding), 1
+        fixture = self.program.fixture(path, name) if scope != MODULE_SCOPE else None
+        if fixture:
+            return self.results(fixture), 1
         return self._dotted_import(path, steps) or (self._meaning(path, scope, name), 1)
 
     def _dotted_import(self, path: str, steps: tuple[str, ...]) -> tuple[Values, int] | None:

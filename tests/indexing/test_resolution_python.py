@@ -343,3 +343,23 @@ def test_a_package_without_init_is_imported_from():
     tree = resolved({"pkg/a.py": "def f(): ...", "main.py": "from pkg import a\na.f()\n"})
     assert tree.rule(CALLS, "file:main.py", "sym:pkg/a.py#f") == "module"
     assert tree.edge(IMPORTS, "file:main.py", "file:pkg/a.py")
+
+
+def test_a_fixture_types_the_parameter_of_a_test():
+    tree = resolved(
+        {
+            "app.py": "class App:\n    def client(self):\n        return Client()\n\n"
+            "class Client:\n    def fetch(self): ...\n",
+            "tests/conftest.py": "import pytest\nfrom app import App\n\n@pytest.fixture\n"
+            "def app():\n    app = App()\n    with app:\n        yield app\n\n"
+            "@pytest.fixture()\ndef client(app):\n    return app.client()\n",
+            "tests/unit/test_app.py": "def test_it(client, other):\n    client.fetch()\n"
+            "    other.fetch()\n\ndef test_app(app):\n    app.client().fetch()\n",
+            "main.py": "def run(client):\n    client.fetch()\n",
+        }
+    )
+    fetch = "sym:app.py#Client.fetch"
+    assert tree.rule(CALLS, "sym:tests/unit/test_app.py#test_it", fetch) == "typed"
+    assert tree.rule(CALLS, "sym:tests/unit/test_app.py#test_app", fetch) == "typed"
+    assert tree.rule(CALLS, "sym:tests/conftest.py#client", "sym:app.py#App.client") == "typed"
+    assert tree.rule(CALLS, "sym:main.py#run", fetch) == "unique"

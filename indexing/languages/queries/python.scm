@@ -88,10 +88,11 @@
   value: (as_pattern
     (call function: (_) @bind.call) alias: (as_pattern_target (identifier) @bind.name)))
 (function_definition return_type: (type (_) @return.type))
-(function_definition
-  !return_type body: (block (return_statement (call function: (_) @return.call))))
-(function_definition
-  !return_type body: (block (return_statement [(identifier) (attribute)] @return.value)))
+(return_statement (call function: (_) @return.call))
+(return_statement [(identifier) (attribute)] @return.value)
+; What a fixture or a context manager yields is what its user gets.
+(yield (call function: (_) @return.call))
+(yield [(identifier) (attribute)] @return.value)
 
 ; Names without a known type that hide names of outer scopes.
 (parameters
