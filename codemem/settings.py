@@ -8,6 +8,7 @@ from pathlib import Path
 import django_stubs_ext
 
 from codemem import env, logs
+from codemem.client.version import VERSION
 
 # Django's generic classes may be written with parameters, as the type checker wants them.
 django_stubs_ext.monkeypatch()
@@ -124,7 +125,7 @@ DATABASES = {
             # cypher() takes its arguments as real bind parameters only.
             "server_side_binding": True,
             # ag_catalog after public, or migrations would create their tables in it. Containment
-            # is switched off for the role by provisioning: only a superuser may.
+            # (age.enable_containment) is off in the server's configuration: only a superuser may.
             "options": (
                 "-c search_path=public,ag_catalog"
                 f" -c statement_timeout={env.integer('CODEMEM_STATEMENT_TIMEOUT_MS', 60_000)}"
@@ -188,7 +189,7 @@ DATA_UPLOAD_MAX_MEMORY_SIZE = MAXIMUM_DIFF_BYTES
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["codemem.gateway.auth.BearerAuthentication"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
-    "DEFAULT_PAGINATION_CLASS": "codemem.gateway.resources.CreatedPagination",
+    "DEFAULT_PAGINATION_CLASS": "codemem.gateway.pagination.CreatedPagination",
     "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
     "DEFAULT_RENDERER_CLASSES": [
         "rest_framework.renderers.JSONRenderer",
@@ -200,7 +201,7 @@ REST_FRAMEWORK = {
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "codemem",
-    "VERSION": "0.1.0",
+    "VERSION": VERSION,
     "OAS_VERSION": "3.1.0",
     "SERVE_INCLUDE_SCHEMA": False,
 }

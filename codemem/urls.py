@@ -1,11 +1,37 @@
 """The table of contents: every address of the server."""
 
 from django.contrib import admin
-from django.urls import path
+from django.urls import include, path
+from django.views.generic import RedirectView
 
 from codemem import metrics
+from codemem.gateway import health, mcp, openapi, resources, rest
+
+rest.api.add_router("/tools", rest.tools_router())
+
+_WELL_KNOWN = (
+    "oauth-protected-resource",
+    "oauth-authorization-server",
+    "openid-configuration",
+)
 
 urlpatterns = [
+    path("", RedirectView.as_view(pattern_name="admin:index")),
     path("admin/", admin.site.urls),
+    # Agents: the path may bind a connection to one repository.
+    path("mcp", mcp.endpoint),
+    path("mcp/r/<str:namespace>/<str:repository>", mcp.endpoint),
+    # Machines that act (django-ninja) and resources (DRF): never both on one route.
+    path("api/v1/", rest.api.urls),
+    path("api/openapi.json", openapi.document),
+    path("api/docs", openapi.viewer),
+    path("api/", include(resources.router.urls)),
+    # Probes.
+    path("healthz", health.alive),
+    path("readyz", health.ready),
     path("metrics", metrics.exposition),
+    # We have no OAuth: say so in JSON, because clients print what they get.
+    *(path(f".well-known/{name}", mcp.not_served) for name in _WELL_KNOWN),
+    *(path(f".well-known/{name}/<path:rest>", mcp.not_served) for name in _WELL_KNOWN),
+    path("register", mcp.not_served),
 ]

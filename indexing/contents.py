@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from indexing import extraction, queries
 from indexing.facts import EXTRACTOR_VERSION, BlobFacts
 from indexing.git import BlobContent, BlobMissing, BlobTooLarge
+from indexing.languages import language_named
 from indexing.models import BlobFacts as BlobFactsRow
 from indexing.parsing import skip_reason
 
@@ -104,7 +105,9 @@ def _jobs(
                 unreadable.append(((blob, language), Unread(reason)))
             else:
                 assert isinstance(content, bytes)
-                yield extraction.Job(key=(blob, language), language=language, source=content)
+                yield extraction.Job(
+                    key=(blob, language), language=language_named(language), source=content
+                )
 
 
 def _reason(path: str, content: BlobContent) -> str | None:

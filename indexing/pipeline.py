@@ -28,7 +28,7 @@ from indexing.git import CommitInfo, EntryKind, GitError, Mirror, TreeEntry
 from indexing.languages import language_of
 from indexing.mirrors import SourceRefused, mirror_path, refuse_foreign_path
 from indexing.models import IndexRun
-from indexing.resolution import MANIFEST_NAMES, resolve
+from indexing.resolution import is_manifest, resolve
 from indexing.services import SkippedFile
 
 log = structlog.get_logger(__name__)
@@ -215,7 +215,7 @@ def _manifests(mirror: Mirror, tree: list[TreeEntry]) -> dict[str, bytes]:
     wanted = {
         entry.path: entry.blob
         for entry in tree
-        if entry.path.rpartition("/")[2] in MANIFEST_NAMES
+        if is_manifest(entry.path)
     }
     contents = dict(mirror.blobs(wanted.values(), max_bytes=settings.MAXIMUM_FILE_BYTES))
     return {

@@ -72,3 +72,8 @@ def get_user(*, user_id: int) -> User:
 
 def find_user(*, username: str) -> User | None:
     return User.objects.filter(username=username).first()
+
+
+def find_namespace_by_name(*, name: str) -> Namespace | None:
+    """Return a namespace for those who run the server; callers are served by find_namespace."""
+    return Namespace.objects.filter(name=name).first()

@@ -39,6 +39,28 @@ class IssuedToken:
     secret: str
 
 
+# --- People -------------------------------------------------------------------------------------
+@transaction.atomic
+def create_user(*, username: str, actor: str) -> User:
+    """Create a person who cannot sign in yet: tokens only, until an admin sets a password."""
+    user = User(username=username)
+    user.set_unusable_password()
+    user.save()
+    record(actor=actor, action="user.create", target=username)
+    return user
+
+
+@transaction.atomic
+def save_administrator(*, username: str, password: str) -> User:
+    """Create the person who runs the server, or set the password anew."""
+    user = User.objects.filter(username=username).first() or User(username=username)
+    user.is_staff = user.is_superuser = True
+    user.set_password(password)
+    user.save()
+    record(actor=username, action="user.save_administrator", target=username)
+    return user
+
+
 # --- Namespaces ---------------------------------------------------------------------------------
 def create_namespace(*, name: str, owner: User, actor: str, description: str = "") -> Namespace:
     """Create a namespace with its first owner; raise NamespaceNameTaken."""
@@ -202,6 +224,15 @@ def authenticate_token(*, secret: str, now: datetime, ip: str | None) -> Caller:
         scopes=frozenset(TokenScope(scope) for scope in token.scopes),
         roles=_roles(user_id=token.user_id, token=token),
     )
+
+
+def is_usable(*, secret: str, now: datetime) -> bool:
+    """Return whether this token admits anyone."""
+    try:
+        authenticate_token(secret=secret, now=now, ip=None)
+    except TokenInvalid:
+        return False
+    return True
 
 
 def caller_of_user(*, user: User) -> Caller:

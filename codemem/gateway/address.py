@@ -9,12 +9,17 @@ def address_of(
     request: HttpRequest, *, namespace: str | None = None, repository: str | None = None
 ) -> Address:
     """Return the address; a path that names the place wins over headers."""
-    headers = request.headers
     return Address(
-        namespace=namespace or headers.get("Codemem-Namespace") or None,
-        repository=repository or headers.get("Codemem-Repository") or None,
-        ref=headers.get("Codemem-Ref") or None,
-        remote=headers.get("Codemem-Remote") or None,
-        root_commit=headers.get("Codemem-Root-Commit") or None,
-        head=headers.get("Codemem-Head") or None,
+        namespace=namespace or _header(request, "Codemem-Namespace"),
+        repository=repository or _header(request, "Codemem-Repository"),
+        ref=_header(request, "Codemem-Ref"),
+        remote=_header(request, "Codemem-Remote"),
+        root_commit=_header(request, "Codemem-Root-Commit"),
+        head=_header(request, "Codemem-Head"),
     )
+
+
+def _header(request: HttpRequest, name: str) -> str | None:
+    # WSGI hands headers over as Latin-1; our client sends branch names as UTF-8.
+    value = request.headers.get(name, "")
+    return value.encode("latin-1", "replace").decode("utf-8", "replace").strip() or None

@@ -8,7 +8,7 @@ from django.utils import timezone
 from rest_framework.authentication import BaseAuthentication
 from rest_framework.request import Request
 
-from codemem.accounts.models import User
+from codemem.accounts import queries as accounts
 from codemem.accounts.services import TokenInvalid, authenticate_token, caller_of_user
 from codemem.accounts.values import Caller
 
@@ -31,11 +31,11 @@ def authenticate(request: HttpRequest) -> Caller:
 class BearerAuthentication(BaseAuthentication):
     """DRF's door to `authenticate`; `request.auth` is the Caller."""
 
-    def authenticate(self, request: Request) -> tuple[User, Caller] | None:
+    def authenticate(self, request: Request) -> tuple[Any, Caller] | None:
         if "Authorization" not in request.headers:
             return None
         caller = authenticate(request._request)  # noqa: SLF001  DRF wraps Django's request
-        return User.objects.get(pk=caller.user_id), caller
+        return accounts.get_user(user_id=caller.user_id), caller
 
     def authenticate_header(self, request: Request) -> str:  # noqa: ARG002
         return 'Bearer realm="codemem"'

@@ -19,6 +19,7 @@ from mcp.shared.inbound import (
 
 from codemem import metrics
 from codemem.accounts.services import TokenInvalid
+from codemem.client.version import VERSION
 from codemem.gateway import body, tool
 from codemem.gateway.address import address_of
 from codemem.gateway.auth import authenticate
@@ -26,7 +27,7 @@ from codemem.gateway.errors import BodyMalformed, GatewayError, ToolUnknown, res
 
 MODERN_VERSIONS = ("2026-07-28",)
 LEGACY_VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26")
-SERVER_INFO = {"name": "codemem", "title": "codemem team memory", "version": "0.1.0"}
+SERVER_INFO = {"name": "codemem", "title": "codemem team memory", "version": VERSION}
 INSTRUCTIONS = (
     "The team's memory: recall what was decided or went wrong before you change code, ask who"
     " depends on a symbol, and store what the next session must know."
@@ -77,7 +78,7 @@ def endpoint(
     return _answer(request, message, call)
 
 
-def not_served(_request: HttpRequest) -> JsonResponse:
+def not_served(_request: HttpRequest, rest: str = "") -> JsonResponse:  # noqa: ARG001
     """Answer OAuth discovery in JSON: clients print what they get, and we have no OAuth."""
     return JsonResponse(
         {

@@ -15,7 +15,6 @@ from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.utils import extend_schema
 from rest_framework import mixins, serializers, status, viewsets
 from rest_framework.decorators import action
-from rest_framework.pagination import CursorPagination
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.routers import DefaultRouter
@@ -25,6 +24,7 @@ from codemem.accounts import services as account_services
 from codemem.accounts.values import Action, Caller, Role, TokenKind, TokenScope
 from codemem.gateway.auth import caller_of
 from codemem.gateway.errors import NotFound, RightMissing
+from codemem.gateway.pagination import AuditPagination
 from graph import queries as graph
 from graph import services as graph_services
 from indexing import queries as indexing
@@ -34,18 +34,6 @@ from memory import services as memory_services
 from workers import queue
 
 _NAME = RegexValidator(accounts.NAME_PATTERN, "Use lower-case letters, digits, . _ or -.")
-
-
-class CreatedPagination(CursorPagination):
-    """Newest first, by a cursor, so that pages stay whole while rows arrive."""
-
-    ordering = "-created_at"
-    page_size_query_param = "page_size"
-    max_page_size = 200
-
-
-class AuditPagination(CreatedPagination):
-    ordering = "-at"
 
 
 class BearerScheme(OpenApiAuthenticationExtension):  # type: ignore[no-untyped-call]

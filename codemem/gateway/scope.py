@@ -5,7 +5,7 @@ must not land in a namespace that nobody named.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from uuid import UUID
 
@@ -23,6 +23,7 @@ from codemem.gateway.errors import (
 from codemem.gateway.tool import Arguments, Call, CodeArguments, Result
 from graph import queries as graph
 from graph.values import RefState, RepositoryValue
+from indexing import queries as indexing
 
 
 class Source(StrEnum):
@@ -150,14 +151,13 @@ def repository_to_read(call: Call, arguments: Arguments, action: Action) -> Repo
 def ref_to_read(
     call: Call, arguments: CodeArguments, repository: RepositoryValue
 ) -> tuple[RefState, CodeEcho]:
-    """Return the indexed state to answer from.
+    """Return the indexed state to answer from; raise RefNotIndexed when there is none.
 
     A ref named in the arguments must be indexed; the connection's branch falls back to the default
     branch, and the answer says so.
     """
     asked = arguments.ref or call.address.ref
     state = graph.get_ref_state(repository_id=repository.id, ref=asked)
-    note = None
     if not state.is_indexed and arguments.ref is not None:
         raise RefNotIndexed(
             f"Ref {arguments.ref!r} of {repository.name} is not indexed.",
@@ -165,22 +165,30 @@ def ref_to_read(
         )
     if not state.is_indexed and asked is not None:
         state = graph.get_ref_state(repository_id=repository.id, ref=None)
-        note = f"{asked} is not indexed; this answers for {state.ref}."
+    shown = _code_echo(repository, state, asked=asked)
     if not state.is_indexed:
         raise RefNotIndexed(
             f"{repository.name} is not indexed yet.",
-            hint="An index run is on its way." if state.is_pending else "Ask a maintainer to index it.",
+            hint="An index run is on its way." if shown.pending else "Ask a maintainer to index it.",
         )
-    return state, CodeEcho(
-        ref=state.ref,
-        requested_ref=asked if asked != state.ref else None,
-        indexed_commit=state.indexed_commit,
-        current_commit=state.head_commit,
-        behind_by=state.behind_by,
-        behind=state.indexed_commit != state.head_commit,
-        pending=state.is_pending,
-        note=note,
-    )
+    return state, shown
+
+
+def code_state(call: Call, arguments: CodeArguments, repository: RepositoryValue) -> CodeEcho:
+    """Return how fresh the graph is, also when nothing is indexed yet."""
+    asked = arguments.ref or call.address.ref
+    state = graph.get_ref_state(repository_id=repository.id, ref=asked)
+    if not state.is_indexed:
+        state = graph.get_ref_state(repository_id=repository.id, ref=None)
+    return _code_echo(repository, state, asked=asked)
+
+
+def get_namespace(call: Call, name: str) -> NamespaceScope:
+    """Return one of the caller's namespaces by name or id; raise NotFound."""
+    found = accounts.find_namespace(caller=call.caller, name=name)
+    if found is None:
+        raise NotFound(f"There is no namespace {name!r}.")
+    return NamespaceScope(found.pk, found.name, Source.ARGUMENT)
 
 
 def echo(scope: RepositoryScope | NamespaceScope, *, branch: str | None = None) -> ScopeEcho:
@@ -217,15 +225,29 @@ def require(call: Call, action: Action, scope: NamespaceScope) -> None:
 
 
 def _named_namespace(call: Call, arguments: Arguments) -> NamespaceScope | None:
-    name, source = arguments.namespace, Source.ARGUMENT
-    if name is None:
-        name, source = call.address.namespace, Source.CONNECTION
-    if name is None:
-        return None
-    found = accounts.find_namespace(caller=call.caller, name=name)
-    if found is None:
-        raise NotFound(f"There is no namespace {name!r}.")
-    return NamespaceScope(found.pk, found.name, source)
+    if arguments.namespace is not None:
+        return get_namespace(call, arguments.namespace)
+    if call.address.namespace is not None:
+        return replace(get_namespace(call, call.address.namespace), source=Source.CONNECTION)
+    return None
+
+
+def _code_echo(repository: RepositoryValue, state: RefState, *, asked: str | None) -> CodeEcho:
+    is_other = asked is not None and asked != state.ref
+    return CodeEcho(
+        ref=state.ref,
+        requested_ref=asked if is_other else None,
+        indexed_commit=state.indexed_commit,
+        current_commit=state.head_commit,
+        behind_by=state.behind_by,
+        behind=state.indexed_commit != state.head_commit,
+        pending=indexing.is_pending(
+            repository_id=repository.id,
+            ref=state.ref,
+            default_branch=repository.default_branch,
+        ),
+        note=f"{asked} is not indexed; this answers for {state.ref}." if is_other else None,
+    )
 
 
 def _repository_name(call: Call, arguments: Arguments) -> tuple[str | None, Source]:

@@ -1,0 +1,471 @@
+"""Tools about what the code is: search, symbols, dependents, traversal, tree, importance."""
+
+from typing import Literal
+from uuid import UUID
+
+from pydantic import Field
+
+from codemem.accounts.values import Action
+from codemem.embedding import EmbeddingUnavailable, from_settings
+from codemem.gateway import scope as scopes
+from codemem.gateway import views
+from codemem.gateway.errors import Ambiguous, NotFound, register
+from codemem.gateway.tool import Call, CodeArguments, tool
+from codemem.gateway.views import CodeResult, EdgeView, MemoryView, NodeView
+from graph import queries as graph
+from graph import search
+from graph.values import Direction, EdgeKind, Node, NodeKind, TreeNode, Visit
+from memory import queries as memory
+from memory.links import vertex_of
+from memory.values import RelationshipKind
+
+register(
+    {
+        EmbeddingUnavailable: ("embedding_unavailable", 503),
+        graph.NodeUnknown: ("not_found", 404),
+    }
+)
+
+_USES = (
+    EdgeKind.CALLS,
+    EdgeKind.REFERENCES,
+    EdgeKind.IMPORTS,
+    EdgeKind.INHERITS,
+    EdgeKind.IMPLEMENTS,
+)
+_CANDIDATES = 10
+_COUNTED_DEPENDENTS = 5_000
+Kind = Literal[
+    "file", "module", "class", "interface", "enum", "type", "function", "method", "field",
+    "variable", "macro",
+]  # fmt: skip
+Relationship = Literal[
+    "CALLS", "MAY_CALL", "REFERENCES", "IMPORTS", "INHERITS", "IMPLEMENTS", "CONTAINS", "RELATES_TO"
+]
+
+
+class SymbolArguments(CodeArguments):
+    qualified_name: str = Field(
+        min_length=1,
+        max_length=1000,
+        description="Id (sym:..., file:...), qualified name, its end (User.save), or bare name.",
+    )
+
+
+# --- search_code ----------------------------------------------------------------------------------
+class SearchArguments(CodeArguments):
+    query: str = Field(min_length=1, max_length=1000)
+    k: int = Field(10, ge=1, le=100, description="1 to 100.")
+    mode: Literal["semantic", "text", "hybrid"] = "hybrid"
+    kind: Kind | None = None
+    language: str | None = Field(None, max_length=30)
+    path_prefix: str | None = Field(None, max_length=1000, description="Only below this path.")
+
+
+class SearchHit(NodeView):
+    score: float
+
+
+class SearchResult(CodeResult):
+    results: list[SearchHit]
+    note: str | None = None
+
+
+@tool(reads_only=True, core=True)
+def search_code(call: Call, arguments: SearchArguments) -> SearchResult:
+    """Find symbols by what they are called or what they do. Use it when you do not know the name
+    to look for: `text` matches words of names, signatures and documentation, `semantic` meaning,
+    `hybrid` both."""
+    place = scopes.repository_to_read(call, arguments, Action.READ_GRAPH)
+    _, code = scopes.ref_to_read(call, arguments, place.repository)
+    embedded, note = None, None
+    if arguments.mode != "text":
+        try:
+            provider = from_settings()
+            vector = provider.embed([arguments.query], kind="query")[0]
+            embedded = search.QueryVector(vector=vector, fingerprint=provider.fingerprint)
+        except EmbeddingUnavailable:
+            if arguments.mode == "semantic":
+                raise
+            note = "Vectors are unavailable: only words were compared."
+    hits = search.search_symbols(
+        query=arguments.query,
+        mode=search.Mode(arguments.mode if embedded else "text"),
+        embedded=embedded,
+        repository_ids=(place.repository.id,),
+        kind=NodeKind(arguments.kind) if arguments.kind else None,
+        language=arguments.language,
+        path_prefix=arguments.path_prefix,
+        limit=arguments.k,
+    )
+    return SearchResult(
+        scope=scopes.echo(place),
+        code=code,
+        results=[
+            SearchHit.model_validate({**views.node_fields(hit.node), "score": round(hit.score, 4)})
+            for hit in hits
+        ],
+        note=note,
+    )
+
+
+# --- get_symbol_info ------------------------------------------------------------------------------
+class SymbolInfoArguments(SymbolArguments):
+    include_dependencies: bool = Field(False, description="Also what it uses.")
+
+
+class SymbolInfoResult(CodeResult):
+    symbol: NodeView
+    language: str | None = None
+    visibility: str
+    doc: str | None = None
+    dependents: int = Field(description="Nodes that use it directly.")
+    dependencies: list[EdgeView] | None = None
+    memories: list[MemoryView] | None = Field(None, description="What the team knows about it.")
+
+
+@tool(reads_only=True)
+def get_symbol_info(call: Call, arguments: SymbolInfoArguments) -> SymbolInfoResult:
+    """Look up one symbol or file: where it is, its signature and documentation, how many use it,
+    and what the team remembers about it."""
+    place, code, node = _one_node(call, arguments)
+    users = graph.dependents(
+        namespace_id=place.namespace.id,
+        vertices=[node.vertex],
+        max_depth=1,
+        node_limit=_COUNTED_DEPENDENTS,
+    )
+    return SymbolInfoResult(
+        scope=scopes.echo(place),
+        code=code,
+        symbol=_scored_view(node),
+        language=node.language or None,
+        visibility=node.visibility.value,
+        doc=node.doc or None,
+        dependents=len(users.dependents),
+        dependencies=_dependencies(place, node) if arguments.include_dependencies else None,
+        memories=views.memories_about(call, place, [node.vertex], branch=code.ref) or None,
+    )
+
+
+# --- get_symbol_graph -----------------------------------------------------------------------------
+class SymbolGraphArguments(SymbolArguments):
+    depth: int = Field(1, ge=1, le=5, description="1 to 5; above 1, `reachable` is filled.")
+    direction: Literal["in", "out", "both"] = "both"
+    min_confidence: float = Field(0.0, ge=0, le=1, description="0.5 leaves out candidates.")
+    limit: int = Field(100, ge=1, le=1000, description="Of edges, and of reachable nodes.")
+
+
+class Reached(NodeView):
+    depth: int
+    direction: Literal["in", "out"]
+
+
+class SymbolGraphResult(CodeResult):
+    symbol: NodeView
+    edges: list[EdgeView]
+    reachable: list[Reached] | None = None
+    truncated: bool
+
+
+@tool(reads_only=True, core=True)
+def get_symbol_graph(call: Call, arguments: SymbolGraphArguments) -> SymbolGraphResult:
+    """Show who uses a symbol (`in`), what it uses (`out`), and who is affected up to `depth` steps
+    away. Use it before you change or remove something: the callers you have not seen are here.
+    MAY_CALL marks candidates, which may be wrong."""
+    place, code, node = _one_node(call, arguments)
+    near = graph.neighbors(
+        namespace_id=place.namespace.id,
+        vertices=[node.vertex],
+        direction=Direction(arguments.direction),
+        minimum_confidence=arguments.min_confidence,
+        limit=arguments.limit,
+    )
+    reached, is_cut = _reachable(place, node, arguments) if arguments.depth > 1 else (None, False)
+    return SymbolGraphResult(
+        scope=scopes.echo(place),
+        code=code,
+        symbol=_scored_view(node),
+        edges=views.edge_views(near.neighbors),
+        reachable=reached,
+        truncated=near.is_truncated or is_cut,
+    )
+
+
+# --- graph_traverse -------------------------------------------------------------------------------
+class TraverseArguments(CodeArguments):
+    start_id: str = Field(min_length=1, max_length=1000, description="Of a symbol, file or memory.")
+    max_depth: int = Field(2, ge=1, le=5, description="1 to 5.")
+    algorithm: Literal["bfs", "dfs"] = "bfs"
+    direction: Literal["in", "out", "both"] = "both"
+    include_relationships: list[Relationship | RelationshipKind] = Field(
+        [], max_length=40, description="Only these; default all."
+    )
+    exclude_kinds: list[Kind | Literal["memory"]] = Field(
+        [], description="Neither shown nor walked through."
+    )
+    limit: int = Field(200, ge=1, le=2000)
+
+
+class VisitView(NodeView):
+    depth: int
+    reached_from: str | None = None
+    relationship: str | None = None
+    content: str | None = Field(None, description="Of a memory.")
+
+
+class TraverseResult(CodeResult):
+    visits: list[VisitView]
+    truncated: bool
+
+
+@tool(reads_only=True)
+def graph_traverse(call: Call, arguments: TraverseArguments) -> TraverseResult:
+    """Walk from one symbol, file or memory over code and memory edges; each visit says by which
+    edge it was reached. For the dependents of a symbol get_symbol_graph is shorter."""
+    place = scopes.repository_to_read(call, arguments, Action.READ_GRAPH)
+    _, code = scopes.ref_to_read(call, arguments, place.repository)
+    excluded = frozenset(NodeKind(kind) for kind in arguments.exclude_kinds)
+    if not call.caller.can(Action.READ_MEMORY, place.namespace.id):
+        excluded |= {NodeKind.MEMORY}
+    walk = graph.traverse(
+        namespace_id=place.namespace.id,
+        starts=[_start(call, place, arguments.start_id)],
+        max_depth=arguments.max_depth,
+        algorithm=graph.Algorithm(arguments.algorithm),
+        direction=Direction(arguments.direction),
+        kinds=[str(kind) for kind in arguments.include_relationships] or None,
+        exclude_node_kinds=excluded,
+        node_limit=arguments.limit,
+    )
+    return TraverseResult(
+        scope=scopes.echo(place),
+        code=code,
+        visits=_visit_views(call, place, walk.visits),
+        truncated=walk.is_truncated,
+    )
+
+
+# --- summary_tree ---------------------------------------------------------------------------------
+class TreeArguments(CodeArguments):
+    start_id: str | None = Field(
+        None, max_length=1000, description="pkg:<dir>/, file:... or sym:...; default: the root."
+    )
+    max_depth: int = Field(2, ge=1, le=6, description="1 to 6.")
+    limit: int = Field(200, ge=1, le=2000, description="Of nodes, the most important first.")
+
+
+class TreeView(views.Result):
+    id: str
+    kind: str
+    symbol_count: int | None = None
+    rank: float | None = None
+    children: list["TreeView"] | None = None
+    truncated: bool | None = None
+
+
+class TreeResult(CodeResult):
+    tree: TreeView
+
+
+@tool(reads_only=True)
+def summary_tree(call: Call, arguments: TreeArguments) -> TreeResult:
+    """Show what a directory, file or class contains, the most important first, with symbol counts:
+    a map of a repository you do not know yet."""
+    place = scopes.repository_to_read(call, arguments, Action.READ_GRAPH)
+    _, code = scopes.ref_to_read(call, arguments, place.repository)
+    tree = graph.tree(
+        repository_id=place.repository.id,
+        start=arguments.start_id,
+        max_depth=arguments.max_depth,
+        node_limit=arguments.limit,
+    )
+    return TreeResult(scope=scopes.echo(place), code=code, tree=_tree_view(tree))
+
+
+# --- find_important_nodes -------------------------------------------------------------------------
+class ImportantArguments(CodeArguments):
+    top_k: int = Field(20, ge=1, le=1000, description="1 to 1000.")
+    kinds: list[Kind] = Field([], description="Only these; default all.")
+
+
+class ImportantNode(NodeView):
+    pagerank: float
+    dependents: int
+
+
+class ImportantResult(CodeResult):
+    results: list[ImportantNode]
+    note: str | None = None
+
+
+@tool(reads_only=True)
+def find_important_nodes(call: Call, arguments: ImportantArguments) -> ImportantResult:
+    """List the files and symbols that most of the repository rests on (PageRank over calls,
+    imports, references and inheritance), highest first. Where to read first, and where to be most
+    careful."""
+    place = scopes.repository_to_read(call, arguments, Action.READ_GRAPH)
+    _, code = scopes.ref_to_read(call, arguments, place.repository)
+    found = graph.important_nodes(
+        repository_ids=(place.repository.id,),
+        limit=arguments.top_k,
+        kinds=[NodeKind(kind) for kind in arguments.kinds] or None,
+    )
+    return ImportantResult(
+        scope=scopes.echo(place),
+        code=code,
+        results=[
+            ImportantNode.model_validate(
+                {
+                    **views.node_fields(item.node, item.score),
+                    "pagerank": round(item.score.rank, 8),
+                    "dependents": item.score.in_degree,
+                }
+            )
+            for item in found
+            if item.score is not None
+        ],
+        note=None if found else "This repository is not ranked yet.",
+    )
+
+
+# --- Parts ----------------------------------------------------------------------------------------
+def _one_node(
+    call: Call, arguments: SymbolArguments
+) -> tuple[scopes.RepositoryScope, scopes.CodeEcho, Node]:
+    """Return the one node that a name means; raise NotFound, or Ambiguous with the candidates."""
+    place = scopes.repository_to_read(call, arguments, Action.READ_GRAPH)
+    _, code = scopes.ref_to_read(call, arguments, place.repository)
+    found = graph.find_nodes(
+        repository_id=place.repository.id, text=arguments.qualified_name, limit=_CANDIDATES + 1
+    )
+    if not found:
+        raise NotFound(
+            f"There is no symbol or file {arguments.qualified_name!r} in {place.repository.name}.",
+            hint="Find its name with search_code.",
+        )
+    if len(found) > 1:
+        shown = ", ".join(node.id for node in found[:_CANDIDATES])
+        raise Ambiguous(
+            f"{arguments.qualified_name!r} means more than one node.", hint=f"Pass an id: {shown}."
+        )
+    return place, code, found[0]
+
+
+def _scored_view(node: Node) -> NodeView:
+    return views.node_view(node, views.scores_by_vertex([node]).get(node.vertex))
+
+
+def _dependencies(place: scopes.RepositoryScope, node: Node) -> list[EdgeView]:
+    used = graph.neighbors(
+        namespace_id=place.namespace.id,
+        vertices=[node.vertex],
+        direction=Direction.OUT,
+        kinds=_USES,
+        limit=200,
+    )
+    return views.edge_views(used.neighbors)
+
+
+def _reachable(
+    place: scopes.RepositoryScope, node: Node, arguments: SymbolGraphArguments
+) -> tuple[list[Reached], bool]:
+    reached: list[Reached] = []
+    is_cut = False
+    if arguments.direction in {"in", "both"}:
+        users = graph.dependents(
+            namespace_id=place.namespace.id,
+            vertices=[node.vertex],
+            max_depth=arguments.depth,
+            node_limit=arguments.limit,
+        )
+        is_cut = users.is_truncated
+        reached += [
+            _reached(user.node, depth=user.depth, direction="in") for user in users.dependents
+        ]
+    if arguments.direction in {"out", "both"}:
+        used = graph.traverse(
+            namespace_id=place.namespace.id,
+            starts=[node.vertex],
+            max_depth=arguments.depth,
+            direction=Direction.OUT,
+            kinds=_USES,
+            node_limit=arguments.limit,
+        )
+        is_cut = is_cut or used.is_truncated
+        reached += [
+            _reached(visit.node, depth=visit.depth, direction="out")
+            for visit in used.visits
+            if visit.depth and visit.node is not None
+        ]
+    return reached, is_cut
+
+
+def _reached(node: Node, *, depth: int, direction: Literal["in", "out"]) -> Reached:
+    return Reached.model_validate(
+        {**views.node_fields(node), "depth": depth, "direction": direction}
+    )
+
+
+def _start(call: Call, place: scopes.RepositoryScope, text: str) -> int:
+    """Return the vertex of a code id or of a memory that the caller may see."""
+    if text.startswith(("sym:", "file:")):
+        return graph.get_node(repository_id=place.repository.id, id=text).vertex
+    try:
+        memory_id = UUID(text)
+    except ValueError:
+        raise NotFound(f"There is no node {text!r}.", hint="Pass sym:..., file:... or a memory's id.") from None
+    stored = memory.get_memory(caller=call.caller, memory_id=memory_id, now=call.now)
+    if stored.namespace_id != place.namespace.id:
+        raise memory.unknown(memory_id)
+    return vertex_of(stored)
+
+
+def _visit_views(
+    call: Call, place: scopes.RepositoryScope, visits: tuple[Visit, ...]
+) -> list[VisitView]:
+    """Show a walk; a memory that the caller may not see or that no longer holds is left out."""
+    memories = memory.memories_by_vertex(
+        caller=call.caller,
+        namespace_id=place.namespace.id,
+        vertices=[visit.vertex for visit in visits if visit.node is None],
+        now=call.now,
+    )
+    names = {visit.vertex: visit.node.id for visit in visits if visit.node is not None}
+    names |= {vertex: str(stored.id) for vertex, stored in memories.items()}
+    shown = []
+    for visit in visits:
+        if visit.vertex not in names:
+            continue
+        stored = memories.get(visit.vertex)
+        fields = (
+            views.node_fields(visit.node)
+            if visit.node is not None
+            else {"id": names[visit.vertex], "kind": "memory"}
+        )
+        came_from = names.get(visit.reached_from) if visit.reached_from is not None else None
+        shown.append(
+            VisitView.model_validate(
+                {
+                    **fields,
+                    "depth": visit.depth,
+                    "reached_from": came_from,
+                    "relationship": visit.edge.kind if visit.edge else None,
+                    "content": stored.content if stored else None,
+                }
+            )
+        )
+    return shown
+
+
+def _tree_view(tree: TreeNode) -> TreeView:
+    return TreeView(
+        id=tree.id,
+        kind=tree.kind,
+        symbol_count=tree.symbol_count or None,
+        rank=round(tree.rank, 5) or None,
+        children=[_tree_view(child) for child in tree.children] or None,
+        truncated=True if tree.is_truncated else None,
+    )
+
+
