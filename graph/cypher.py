@@ -76,7 +76,7 @@ def run(
         raise ValueError(f"{columns!r} are not column names.")
     # A tag that cannot be guessed: no text of a query can end the quotation.
     tag = f"$q{secrets.token_hex(8)}$"
-    shape = ", ".join(f"{column} ag_catalog.agtype" for column in columns)
+    shape = ", ".join(f'"{column}" ag_catalog.agtype' for column in columns)
     escaped = query.replace("%", "%%")
     statement = (
         f"SELECT * FROM ag_catalog.cypher('{graph}', {tag} {escaped} {tag}, %s) AS ({shape})"  # noqa: S608

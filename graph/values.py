@@ -17,6 +17,9 @@ LEAST_CONFIDENCE_OF_A_CALL: Final = 0.5
 
 VERTEX_KEY_BITS: Final = 48
 
+LINK_LABEL: Final = "RELATES_TO"
+"""The label of all edges that people and agents tie; which relation it is, is a property."""
+
 
 class VertexLabel(IntEnum):
     """The label of a vertex; its number is AGE's label id, the same in every graph."""
@@ -394,11 +397,20 @@ class TreeNode:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphCounts:
-    """How much one or more graphs hold now: nodes by kind, edges by label."""
+    """How much some namespaces hold now: nodes by kind, edges by label, links by relation."""
 
     repositories: int
     nodes: Mapping[str, int]
     edges: Mapping[str, int]
+    links: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbeddingTask:
+    """A text that has no vector of the current model, and the digest it is stored under."""
+
+    digest: bytes
+    text: str
 
 
 def graph_id(*, label: VertexLabel, key: int) -> int:

@@ -1,9 +1,8 @@
 """Everything that changes the graph: repositories and refs, snapshots, links, ranks, vectors."""
 
+from graph.queries.nodes import NodeUnknown
 from graph.services.embeddings import store_symbol_embeddings
 from graph.services.links import (
-    LINK_LABEL,
-    NodeUnknown,
     ensure_memory_vertex,
     link,
     unlink,
@@ -15,13 +14,13 @@ from graph.services.repositories import (
     RepositoryNameTaken,
     note_head,
     register_repository,
+    set_default_branch,
 )
 from graph.services.snapshots import RefNotDefault, put
 from graph.staging import SnapshotInconsistent
 from graph.values import CommitRow
 
 __all__ = [
-    "LINK_LABEL",
     "CommitRow",
     "NodeUnknown",
     "RefNotDefault",
@@ -34,6 +33,7 @@ __all__ = [
     "put",
     "rank_repository",
     "register_repository",
+    "set_default_branch",
     "store_scores",
     "store_symbol_embeddings",
     "unlink",

@@ -8,13 +8,8 @@ from django.db import connection, transaction
 from psycopg import sql
 
 from graph import cypher
-from graph.values import Edge, VertexLabel, graph_id
-
-LINK_LABEL = "RELATES_TO"
-
-
-class NodeUnknown(Exception):
-    """The namespace's graph has no such node."""
+from graph.queries.nodes import NodeUnknown
+from graph.values import LINK_LABEL, Edge, VertexLabel, graph_id
 
 
 def ensure_memory_vertex(*, namespace_id: UUID, number: int, memory_id: UUID) -> int:

@@ -64,6 +64,11 @@ def register_repository(
     return repository
 
 
+def set_default_branch(*, repository_id: UUID, branch: str) -> None:
+    """Note which branch the remote calls its default, where nobody had chosen one."""
+    Repository.objects.filter(pk=repository_id, default_branch="").update(default_branch=branch)
+
+
 def note_head(
     *,
     repository_id: UUID,

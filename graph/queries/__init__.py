@@ -1,0 +1,57 @@
+"""Reads of the graph. The one entry is `visible_repositories`: permission filtered in SQL.
+
+Every other query takes the ids of repositories and namespaces that a caller was given through it,
+and finds nothing outside of them.
+"""
+
+from graph.queries.edges import (
+    Algorithm,
+    dependents,
+    links_of,
+    memories_linked_to,
+    neighbors,
+    traverse,
+)
+from graph.queries.nodes import (
+    NodeUnknown,
+    find_nodes,
+    get_node,
+    live_symbols_in,
+    nodes_of,
+    scores_of,
+    symbols_to_embed,
+)
+from graph.queries.overview import counts, important_nodes, tree
+from graph.queries.repositories import (
+    find_repositories,
+    find_repositories_by_alias,
+    get_ref_state,
+    get_repository,
+    list_repositories,
+    visible_repositories,
+)
+
+__all__ = [
+    "Algorithm",
+    "NodeUnknown",
+    "counts",
+    "dependents",
+    "find_nodes",
+    "find_repositories",
+    "find_repositories_by_alias",
+    "get_node",
+    "get_ref_state",
+    "get_repository",
+    "important_nodes",
+    "links_of",
+    "list_repositories",
+    "live_symbols_in",
+    "memories_linked_to",
+    "neighbors",
+    "nodes_of",
+    "scores_of",
+    "symbols_to_embed",
+    "traverse",
+    "tree",
+    "visible_repositories",
+]

@@ -1,0 +1,388 @@
+"""Edges: who is tied to a node, who depends on it, and walks over both code and memories.
+
+Reads AGE's label tables by SQL. Everything is bounded: a hub costs no more than its limit allows.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Final
+from uuid import UUID
+
+from django.db import connection
+from psycopg import sql
+
+from graph import cypher
+from graph.queries.nodes import nodes_of, scores_of
+from graph.values import (
+    LINK_LABEL,
+    Dependent,
+    Dependents,
+    Direction,
+    Edge,
+    EdgeKind,
+    Neighbor,
+    Neighborhood,
+    Node,
+    NodeKind,
+    Traversal,
+    VertexLabel,
+    Visit,
+    key_of,
+    label_of,
+)
+
+# Of a hub's edges no more than this times the limit are read of each kind before the most certain
+# ones are chosen.
+_READ_FOR_EACH_SHOWN: Final = 10
+
+
+class Algorithm(StrEnum):
+    """The order in which a traversal tells what it reached."""
+
+    BREADTH_FIRST = "bfs"
+    DEPTH_FIRST = "dfs"
+
+
+def neighbors(
+    *,
+    namespace_id: UUID,
+    vertices: Collection[int],
+    direction: Direction = Direction.BOTH,
+    kinds: Collection[str] | None = None,
+    minimum_confidence: float = 0.0,
+    limit: int = 100,
+) -> Neighborhood:
+    """Return the live edges of some vertices, the most certain ones first.
+
+    `kinds` are labels, all of code (candidates too) without them; LINK_LABEL brings the ties of
+    memories, whose own relations are then the kinds of the edges. Three queries.
+    """
+    labels = list(EdgeKind) if kinds is None else _known_labels(kinds)
+    rows = _edge_rows(
+        namespace_id=namespace_id,
+        vertices=vertices,
+        direction=direction,
+        labels=labels,
+        minimum_confidence=minimum_confidence,
+        limit=limit + 1,
+    )
+    details = _details(namespace_id, rows)
+    found = [_neighbor(row, details) for row in rows[:limit]]
+    return Neighborhood(neighbors=tuple(found), is_truncated=len(rows) > limit)
+
+
+def dependents(
+    *,
+    namespace_id: UUID,
+    vertices: Collection[int],
+    max_depth: int = 3,
+    node_limit: int = 500,
+) -> Dependents:
+    """Return what depends on some vertices, nearest first and then by rank.
+
+    Follows facts only (calls, references, imports, bases) and goes no further from a file that it
+    reaches. What is cut off by the limit is the farthest. Four queries.
+    """
+    reached, is_truncated = _reached(namespace_id, vertices, max_depth, node_limit)
+    nodes = nodes_of(namespace_id=namespace_id, vertices=reached)
+    scores = scores_of(vertices=reached)
+    found = [
+        Dependent(node=nodes[vertex], depth=depth, score=scores.get(vertex))
+        for vertex, depth in reached.items()
+        if vertex in nodes
+    ]
+    found.sort(key=_nearest_and_most_important_first)
+    return Dependents(dependents=tuple(found), is_truncated=is_truncated)
+
+
+def links_of(
+    *, namespace_id: UUID, vertices: Collection[int], limit: int = 100
+) -> tuple[Edge, ...]:
+    """Return the ties between memories and code, or among memories, at some vertices. One query."""
+    rows = _edge_rows(
+        namespace_id=namespace_id,
+        vertices=vertices,
+        direction=Direction.BOTH,
+        labels=[LINK_LABEL],
+        minimum_confidence=0.0,
+        limit=limit,
+    )
+    return tuple(dict.fromkeys(row.edge(None) for row in rows))
+
+
+def memories_linked_to(
+    *, namespace_id: UUID, vertices: Collection[int], limit: int = 1_000
+) -> list[int]:
+    """Return the numbers of the memories tied to any of these vertices. One query."""
+    links = links_of(namespace_id=namespace_id, vertices=vertices, limit=limit)
+    asked = set(vertices)
+    ends = (end for link in links for end in (link.source, link.target) if end not in asked)
+    return list(dict.fromkeys(key_of(end) for end in ends if label_of(end) is VertexLabel.MEMORY))
+
+
+def parents_of(*, namespace_id: UUID, vertices: Collection[int]) -> dict[int, int]:
+    """Return the vertex that contains each of some vertices. One query."""
+    if not vertices or not cypher.has_graph(namespace_id):
+        return {}
+    statement = sql.SQL(
+        "SELECT end_id::bigint, start_id::bigint FROM {edges} e"
+        " WHERE end_id = ANY (%s::bigint[]::ag_catalog.graphid[]) AND {live}"
+    ).format(
+        edges=sql.Identifier(cypher.graph_name(namespace_id), EdgeKind.CONTAINS),
+        live=cypher.is_head(table="e"),
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [list(vertices)])
+        return dict(cursor.fetchall())
+
+
+def traverse(
+    *,
+    namespace_id: UUID,
+    starts: Collection[int],
+    max_depth: int = 2,
+    algorithm: Algorithm = Algorithm.BREADTH_FIRST,
+    direction: Direction = Direction.BOTH,
+    kinds: Collection[str] | None = None,
+    exclude_node_kinds: Collection[NodeKind] = (),
+    minimum_confidence: float = 0.0,
+    node_limit: int = 200,
+) -> Traversal:
+    """Walk from some vertices and return every vertex once, by a shortest path.
+
+    `kinds` are labels or relations of links; without them facts, candidates and links are all
+    followed. Excluded kinds of nodes are walked through but not returned, so `reached_from` may
+    name a vertex that is left out. Three queries for each level.
+    """
+    walk = _Walk(dict.fromkeys(starts, _Step(depth=0)))
+    labels = [*EdgeKind, LINK_LABEL] if kinds is None else _labels_of(kinds)
+    frontier = list(walk.steps)
+    for depth in range(1, max_depth + 1):
+        room = node_limit - len(walk.steps)
+        if not frontier or room <= 0:
+            walk.is_truncated |= bool(frontier)
+            break
+        rows = _edge_rows(
+            namespace_id=namespace_id,
+            vertices=frontier,
+            direction=direction,
+            labels=labels,
+            minimum_confidence=minimum_confidence,
+            limit=_READ_FOR_EACH_SHOWN * (node_limit + 1),
+        )
+        wanted = [row for row in rows if kinds is None or {row.kind, row.label} & set(kinds)]
+        frontier = walk.advance(wanted, depth=depth, room=room)
+    return _traversal(walk, namespace_id, algorithm, frozenset(exclude_node_kinds))
+
+
+@dataclass(frozen=True, slots=True)
+class _EdgeRow:
+    """An edge as its label table has it, and the end that was asked about."""
+
+    label: str
+    kind: str
+    source: int
+    target: int
+    confidence: float
+    rule: str
+    line_offset: int | None
+    origin: int
+
+    @property
+    def other(self) -> int:
+        return self.target if self.origin == self.source else self.source
+
+    def edge(self, source: Node | None) -> Edge:
+        line = None
+        if source is not None and self.line_offset is not None:
+            line = source.start_line + self.line_offset
+        return Edge(
+            kind=self.kind,
+            source=self.source,
+            target=self.target,
+            confidence=self.confidence,
+            rule=self.rule,
+            line=line,
+        )
+
+
+def _edge_rows(
+    *,
+    namespace_id: UUID,
+    vertices: Collection[int],
+    direction: Direction,
+    labels: Sequence[str],
+    minimum_confidence: float,
+    limit: int,
+) -> list[_EdgeRow]:
+    if not vertices or not labels or not cypher.has_graph(namespace_id):
+        return []
+    ends = {
+        Direction.OUT: ("start_id",),
+        Direction.IN: ("end_id",),
+        Direction.BOTH: ("start_id", "end_id"),
+    }[direction]
+    graph = cypher.graph_name(namespace_id)
+    selects = [_select(graph, label, near) for label in labels for near in ends]
+    statement = sql.SQL(
+        "SELECT * FROM ({}) edge ORDER BY confidence DESC, kind, source, target LIMIT %(limit)s"
+    ).format(sql.SQL(" UNION ALL ").join(selects))
+    parameters: dict[str, Any] = {
+        "vertices": list(vertices),
+        "minimum": minimum_confidence,
+        "limit": limit,
+        "read": limit * _READ_FOR_EACH_SHOWN,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters)
+        return [_EdgeRow(*row) for row in cursor.fetchall()]
+
+
+_SELECT_CODE: Final = """
+    (SELECT {label} AS label, {label} AS kind, start_id::bigint AS source, end_id::bigint AS target,
+        {c}::float8 AS confidence, {r}::text AS rule, {o}::bigint AS line_offset,
+        {near}::bigint AS origin
+    FROM {edges} e
+    WHERE {near} = ANY (%(vertices)s::bigint[]::ag_catalog.graphid[]) AND {live}
+        AND {c}::float8 >= %(minimum)s
+    LIMIT %(read)s)
+"""
+_SELECT_LINKS: Final = """
+    (SELECT {label} AS label, {kind}::text AS kind, start_id::bigint AS source,
+        end_id::bigint AS target, {w}::float8 AS confidence, '' AS rule,
+        NULL::bigint AS line_offset, {near}::bigint AS origin
+    FROM {edges} e
+    WHERE {near} = ANY (%(vertices)s::bigint[]::ag_catalog.graphid[])
+        AND {w}::float8 >= %(minimum)s
+    LIMIT %(read)s)
+"""
+
+
+def _select(graph: str, label: str, near: str) -> sql.Composed:
+    text = _SELECT_LINKS if label == LINK_LABEL else _SELECT_CODE
+    properties = ("c", "r", "o", "w", "kind")
+    return sql.SQL(text).format(
+        label=sql.Literal(str(label)),
+        near=sql.Identifier(near),
+        edges=sql.Identifier(graph, label),
+        live=cypher.is_head(table="e"),
+        **{key: cypher.property_of(key, table="e") for key in properties},
+    )
+
+
+def _known_labels(kinds: Collection[str]) -> list[str]:
+    return [label for label in (*EdgeKind, LINK_LABEL) if label in kinds]
+
+
+def _labels_of(kinds: Collection[str]) -> list[str]:
+    """Return the labels to read for some kinds: a relation of links is found under LINK_LABEL."""
+    labels = _known_labels(kinds)
+    if LINK_LABEL not in labels and any(kind not in set(EdgeKind) for kind in kinds):
+        labels.append(LINK_LABEL)
+    return labels
+
+
+def _details(namespace_id: UUID, rows: Iterable[_EdgeRow]) -> dict[int, Node]:
+    ends = {end for row in rows for end in (row.source, row.target)}
+    return nodes_of(namespace_id=namespace_id, vertices=ends)
+
+
+def _neighbor(row: _EdgeRow, details: dict[int, Node]) -> Neighbor:
+    return Neighbor(
+        edge=row.edge(details.get(row.source)),
+        origin=row.origin,
+        vertex=row.other,
+        node=details.get(row.other),
+    )
+
+
+def _reached(
+    namespace_id: UUID, vertices: Collection[int], max_depth: int, node_limit: int
+) -> tuple[dict[int, int], bool]:
+    """Return vertex -> depth, and whether the graph's own function cut the answer."""
+    if not vertices or not cypher.has_graph(namespace_id):
+        return {}, False
+    statement = sql.SQL("SELECT id, depth FROM {}(%s::bigint[], %s, %s)").format(
+        sql.Identifier(cypher.graph_name(namespace_id), "dependents")
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [list(vertices), max_depth, node_limit])
+        rows: list[tuple[int | None, int]] = cursor.fetchall()
+    reached = {vertex: depth for vertex, depth in rows if vertex is not None}
+    return reached, len(reached) < len(rows)
+
+
+def _nearest_and_most_important_first(dependent: Dependent) -> tuple[int, float, str]:
+    rank = dependent.score.rank if dependent.score else 0.0
+    return dependent.depth, -rank, dependent.node.id
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    depth: int
+    row: _EdgeRow | None = None
+
+
+@dataclass(slots=True)
+class _Walk:
+    """What a traversal has reached so far, in breadth-first order."""
+
+    steps: dict[int, _Step]
+    is_truncated: bool = field(default=False)
+
+    def advance(self, rows: Iterable[_EdgeRow], *, depth: int, room: int) -> list[int]:
+        """Take the far ends of some edges in, as far as there is room, and return the new ones."""
+        reached: list[int] = []
+        for row in rows:
+            if row.other in self.steps:
+                continue
+            if len(reached) == room:
+                self.is_truncated = True
+                break
+            self.steps[row.other] = _Step(depth=depth, row=row)
+            reached.append(row.other)
+        return reached
+
+
+def _traversal(
+    walk: _Walk, namespace_id: UUID, algorithm: Algorithm, excluded: frozenset[NodeKind]
+) -> Traversal:
+    nodes = nodes_of(namespace_id=namespace_id, vertices=walk.steps)
+    order = walk.steps if algorithm is Algorithm.BREADTH_FIRST else _depth_first(walk.steps)
+    visits = (_visit(vertex, walk.steps[vertex], nodes) for vertex in order)
+    shown = _is_shown(excluded)
+    return Traversal(visits=tuple(filter(shown, visits)), is_truncated=walk.is_truncated)
+
+
+def _depth_first(steps: dict[int, _Step]) -> list[int]:
+    """Return the same tree of shortest paths, each branch told to its end before the next."""
+    children: dict[int | None, list[int]] = {}
+    for vertex, step in steps.items():
+        children.setdefault(step.row.origin if step.row else None, []).append(vertex)
+    order: list[int] = []
+    waiting = children.get(None, [])[::-1]
+    while waiting:
+        order.append(waiting.pop())
+        waiting += children.get(order[-1], [])[::-1]
+    return order
+
+
+def _visit(vertex: int, step: _Step, nodes: dict[int, Node]) -> Visit:
+    row = step.row
+    return Visit(
+        vertex=vertex,
+        depth=step.depth,
+        node=nodes.get(vertex),
+        reached_from=row.origin if row else None,
+        edge=row.edge(nodes.get(row.source)) if row else None,
+    )
+
+
+def _is_shown(excluded: frozenset[NodeKind]) -> Callable[[Visit], bool]:
+    def is_shown(visit: Visit) -> bool:
+        if label_of(visit.vertex) is VertexLabel.MEMORY:
+            return NodeKind.MEMORY not in excluded
+        return visit.node is not None and visit.node.kind not in excluded
+
+    return is_shown

@@ -1,0 +1,255 @@
+"""Nodes: found by what people and agents call them, and shown with what they say of themselves."""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+from uuid import UUID
+
+from django.db.models import F, OuterRef, Q, QuerySet, Subquery, Value
+
+from graph.models import DEFAULT_LAYER, FileVersion, NodeScore, SymbolVersion
+from graph.symbol_text import embedding_text
+from graph.values import (
+    EmbeddingTask,
+    Node,
+    NodeKind,
+    Score,
+    VertexLabel,
+    Visibility,
+    file_id,
+    graph_id,
+    key_of,
+    label_of,
+    symbol_id,
+)
+
+_SEPARATORS: Final = re.compile(r"::|#|/")
+_ORDINAL: Final = re.compile(r"(?P<local>.+)~(?P<ordinal>\d{1,9})")
+
+
+class NodeUnknown(Exception):
+    """The graph has no such node, or shows it no longer."""
+
+
+def find_nodes(*, repository_id: UUID, text: str, limit: int = 20) -> list[Node]:
+    """Return the live nodes that a text names, of the most exact reading that names any.
+
+    Readings, most exact first: text id (`file:a.py`, `sym:a.py#User.save`), path, qualified name,
+    name inside its file (`User.save`), end of a qualified name or of a path, bare name. More than
+    one node means that the text is ambiguous; the most important stands first. Up to five queries.
+    """
+    text = text.strip().removesuffix("()").strip()
+    if not text or "\0" in text:
+        return []
+    symbols = _live_symbols().filter(repository_id=repository_id)
+    files = _live_files().filter(repository_id=repository_id)
+    for rows in (*_file_readings(text, files), *_symbol_readings(text, symbols)):
+        found = [_node(row) for row in _most_important_first(rows)[:limit]]
+        if found:
+            return found
+    return []
+
+
+def get_node(*, repository_id: UUID, id: str) -> Node:  # noqa: A002  the field's term
+    """Return the live node with this text id; raise NodeUnknown."""
+    symbols = _live_symbols().filter(repository_id=repository_id)
+    files = _live_files().filter(repository_id=repository_id)
+    row: SymbolVersion | FileVersion | None = None
+    if id.startswith("file:"):
+        row = files.filter(file__path=id.removeprefix("file:")).first()
+    elif id.startswith("sym:"):
+        row = symbols.filter(_is_symbol_id(id.removeprefix("sym:"))).first()
+    if row is None:
+        raise NodeUnknown(f"There is no {id} in the graph.")
+    return _node(row)
+
+
+def nodes_of(*, namespace_id: UUID, vertices: Iterable[int]) -> dict[int, Node]:
+    """Return the live files and symbols among some vertices. Two queries."""
+    keys = _keys_by_label(vertices)
+    symbols = _live_symbols().filter(
+        repository__namespace_id=namespace_id, symbol_id__in=keys[VertexLabel.SYMBOL]
+    )
+    files = _live_files().filter(
+        repository__namespace_id=namespace_id, file_id__in=keys[VertexLabel.FILE]
+    )
+    rows: Iterator[SymbolVersion | FileVersion] = (
+        row
+        for label, found in ((VertexLabel.SYMBOL, symbols), (VertexLabel.FILE, files))
+        if keys[label]
+        for row in found
+    )
+    return {node.vertex: node for node in map(_node, rows)}
+
+
+def scores_of(*, vertices: Collection[int]) -> dict[int, Score]:
+    """Return the scores of those vertices that were ranked. One query."""
+    if not vertices:
+        return {}
+    rows = NodeScore.objects.filter(node__in=vertices).values_list(
+        "node", "rank", "percentile", "in_degree"
+    )
+    return {
+        vertex: Score(vertex=vertex, rank=rank, percentile=percentile, in_degree=in_degree)
+        for vertex, rank, percentile, in_degree in rows
+    }
+
+
+def live_symbols_in(
+    *, repository_id: UUID, paths: Collection[str]
+) -> Mapping[str, tuple[Node, ...]]:
+    """Return the live symbols of some files by path, in the order of their lines. One query."""
+    rows = _live_symbols().filter(repository_id=repository_id, file__path__in=paths)
+    found: dict[str, list[Node]] = {}
+    for row in rows.order_by("start_line", "-end_line", "symbol_id"):
+        found.setdefault(row.symbol.path, []).append(_node(row))
+    return {path: tuple(nodes) for path, nodes in found.items()}
+
+
+def symbols_to_embed(
+    *, repository_id: UUID, fingerprint: str, limit: int
+) -> Sequence[EmbeddingTask]:
+    """Return distinct texts of live symbols that have no vector of this model. One query."""
+    rows = (
+        SymbolVersion.objects.filter(
+            ~Q(embedding_fingerprint=fingerprint) | Q(embedding=None),
+            repository_id=repository_id,
+            layer=DEFAULT_LAYER,
+            valid_to=None,
+        )
+        .select_related("symbol")
+        .order_by("embedding_digest")
+        .distinct("embedding_digest")
+        .defer("embedding", "tokens")[:limit]
+    )
+    return [EmbeddingTask(digest=bytes(row.embedding_digest), text=_text(row)) for row in rows]
+
+
+def _file_readings(text: str, files: QuerySet[FileVersion]) -> Iterator[QuerySet[FileVersion]]:
+    if text.startswith("sym:"):
+        return
+    path = text.removeprefix("file:").removeprefix("./")
+    yield files.filter(file__path=path)
+    if "." in path and not text.startswith("file:"):
+        yield files.filter(file__path__endswith=f"/{path}")
+
+
+def _symbol_readings(
+    text: str, symbols: QuerySet[SymbolVersion]
+) -> Iterator[QuerySet[SymbolVersion]]:
+    if text.startswith("file:"):
+        return
+    # A test runner's way to write it: path::name.
+    uid = text.removeprefix("sym:") if "#" in text else text.replace("::", "#", 1)
+    if "#" in uid:
+        yield symbols.filter(_is_symbol_id(uid))
+    if text.startswith("sym:"):
+        return
+    dotted = _SEPARATORS.sub(".", text).strip(".")
+    name = dotted.rpartition(".")[2]
+    yield symbols.filter(symbol__qualified_name__in={text, dotted})
+    named = symbols.filter(symbol__name=name)
+    yield named.filter(symbol__local_name=dotted)
+    yield named.filter(symbol__qualified_name__endswith=f".{dotted}")
+    if name == dotted:
+        yield named
+
+
+def _is_symbol_id(text: str) -> Q:
+    """Return the condition that `path#local~ordinal` is a symbol's id; a path may contain `#`."""
+    condition = Q(pk__in=[])
+    for match in re.finditer("#", text):
+        path, local = text[: match.start()], text[match.end() :]
+        condition |= Q(symbol__path=path, symbol__local_name=local, symbol__ordinal=0)
+        if nth := _ORDINAL.fullmatch(local):
+            condition |= Q(
+                symbol__path=path,
+                symbol__local_name=nth["local"],
+                symbol__ordinal=int(nth["ordinal"]),
+            )
+    return condition
+
+
+def _live_symbols() -> QuerySet[SymbolVersion]:
+    return (
+        SymbolVersion.objects.filter(layer=DEFAULT_LAYER, valid_to=None)
+        .select_related("symbol")
+        .defer("embedding", "tokens", "source_text")
+    )
+
+
+def _live_files() -> QuerySet[FileVersion]:
+    return FileVersion.objects.filter(layer=DEFAULT_LAYER, valid_to=None).select_related("file")
+
+
+def _most_important_first(rows: QuerySet[Any]) -> QuerySet[Any]:
+    is_file = rows.model is FileVersion
+    label, key = (VertexLabel.FILE, "file_id") if is_file else (VertexLabel.SYMBOL, "symbol_id")
+    score = NodeScore.objects.filter(node=OuterRef("vertex")).values("rank")
+    ordered: QuerySet[Any] = (
+        rows.annotate(vertex=F(key) + Value(graph_id(label=label, key=0)))
+        .annotate(score=Subquery(score))
+        .order_by(F("score").desc(nulls_last=True), "pk")
+    )
+    return ordered
+
+
+def _keys_by_label(vertices: Iterable[int]) -> dict[VertexLabel, list[int]]:
+    keys: dict[VertexLabel, list[int]] = {label: [] for label in VertexLabel}
+    for vertex in set(vertices):
+        keys[label_of(vertex)].append(key_of(vertex))
+    return keys
+
+
+def _node(row: SymbolVersion | FileVersion) -> Node:
+    return _file_node(row) if isinstance(row, FileVersion) else _symbol_node(row)
+
+
+def _file_node(row: FileVersion) -> Node:
+    path = row.file.path
+    return Node(
+        vertex=graph_id(label=VertexLabel.FILE, key=row.file_id),
+        id=file_id(path),
+        repository_id=row.repository_id,
+        kind=NodeKind.FILE,
+        name=path.rpartition("/")[2],
+        local_name="",
+        qualified_name=path,
+        path=path,
+        language=row.language,
+        start_line=1,
+        end_line=row.lines,
+    )
+
+
+def _symbol_node(row: SymbolVersion) -> Node:
+    symbol = row.symbol
+    return Node(
+        vertex=graph_id(label=VertexLabel.SYMBOL, key=symbol.pk),
+        id=symbol_id(path=symbol.path, local_name=symbol.local_name, ordinal=symbol.ordinal),
+        repository_id=row.repository_id,
+        kind=NodeKind(symbol.kind),
+        name=symbol.name,
+        local_name=symbol.local_name,
+        qualified_name=symbol.qualified_name,
+        path=symbol.path,
+        language=row.language,
+        start_line=row.start_line,
+        end_line=row.end_line,
+        signature=row.signature,
+        doc=row.doc,
+        visibility=Visibility(row.visibility),
+        is_test=row.is_test,
+    )
+
+
+def _text(row: SymbolVersion) -> str:
+    symbol = row.symbol
+    return embedding_text(
+        kind=symbol.kind,
+        path=symbol.path,
+        name=symbol.name,
+        signature=row.signature,
+        doc=row.doc,
+        source_text=row.source_text,
+    )

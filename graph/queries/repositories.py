@@ -1,0 +1,118 @@
+"""Repositories and refs: which ones a caller may see, how they are found, what they show."""
+
+from collections.abc import Iterable, Sequence
+from uuid import UUID
+
+from django.db.models import QuerySet
+
+from codemem.accounts.values import Action, Caller
+from graph.models import Ref, Repository, RepositoryAlias
+from graph.remotes import normalize_remote
+from graph.values import RefState, RepositoryValue
+
+
+def visible_repositories(
+    *, caller: Caller, action: Action = Action.READ_GRAPH
+) -> QuerySet[Repository]:
+    """Return the repositories of the namespaces in which the caller may do `action`."""
+    return Repository.objects.filter(namespace_id__in=caller.namespaces_for(action)).select_related(
+        "namespace"
+    )
+
+
+def list_repositories(*, namespace_ids: Sequence[UUID]) -> list[RepositoryValue]:
+    """Return all repositories of some namespaces, by name. One query."""
+    return _values(Repository.objects.filter(namespace_id__in=namespace_ids))
+
+
+def find_repositories(*, namespace_ids: Sequence[UUID], name: str | None) -> list[RepositoryValue]:
+    """Return the repositories that a name, an id or a remote means; all of them without one.
+
+    More than one when several namespaces use the name. A name goes before a remote. One query for
+    an id or a name, one more for a remote.
+    """
+    if name is None:
+        return list_repositories(namespace_ids=namespace_ids)
+    mine = Repository.objects.filter(namespace_id__in=namespace_ids)
+    try:
+        return _values(mine.filter(pk=UUID(name)))
+    except ValueError:
+        found = _values(mine.filter(name=name))
+        return found or find_repositories_by_alias(
+            namespace_ids=namespace_ids, remote=name, root_commit=None
+        )
+
+
+def find_repositories_by_alias(
+    *, namespace_ids: Sequence[UUID], remote: str | None, root_commit: str | None
+) -> list[RepositoryValue]:
+    """Return the repositories known by a remote address, or else by their first commit.
+
+    Forks share a first commit: more than one result means that nobody knows which is meant.
+    """
+    normal = normalize_remote(remote) if remote else None
+    known_by = (
+        (RepositoryAlias.Kind.REMOTE, normal),
+        (RepositoryAlias.Kind.ROOT_COMMIT, root_commit),
+    )
+    for kind, value in known_by:
+        if value and (found := _known_by(namespace_ids, kind, value)):
+            return found
+    return []
+
+
+def get_repository(*, repository_id: UUID) -> RepositoryValue:
+    """Return one repository; raise Repository.DoesNotExist."""
+    return _value(Repository.objects.get(pk=repository_id))
+
+
+def get_ref_state(*, repository_id: UUID, ref: str | None) -> RefState:
+    """Return what the graph shows of a ref, or of the default branch when none is asked for.
+
+    A ref that nobody has seen is not known; the state then says so and answers for no other.
+    Raise Repository.DoesNotExist. Two queries.
+    """
+    name = ref or Repository.objects.only("default_branch").get(pk=repository_id).default_branch
+    row = Ref.objects.filter(repository_id=repository_id, name=name).first()
+    if row is None:
+        return RefState(
+            requested_ref=ref,
+            ref=name,
+            indexed_commit=None,
+            head_commit=None,
+            behind_by=None,
+            indexed_at=None,
+        )
+    is_current = row.indexed_commit == row.head_commit
+    return RefState(
+        requested_ref=ref,
+        ref=name,
+        indexed_commit=row.indexed_commit or None,
+        head_commit=row.head_commit,
+        behind_by=0 if is_current else row.commits_behind,
+        indexed_at=row.indexed_at,
+    )
+
+
+def _known_by(
+    namespace_ids: Sequence[UUID], kind: RepositoryAlias.Kind, value: str
+) -> list[RepositoryValue]:
+    return _values(
+        Repository.objects.filter(
+            namespace_id__in=namespace_ids, aliases__kind=kind, aliases__value=value
+        )
+    )
+
+
+def _values(rows: Iterable[Repository]) -> list[RepositoryValue]:
+    return [_value(row) for row in rows]
+
+
+def _value(row: Repository) -> RepositoryValue:
+    return RepositoryValue(
+        id=row.pk,
+        namespace_id=row.namespace_id,
+        name=row.name,
+        url=row.url,
+        default_branch=row.default_branch,
+    )

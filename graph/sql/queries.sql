@@ -1,0 +1,38 @@
+-- Reads of graph.queries that are clearer as SQL. Each begins with a line "-- name: ...".
+
+-- name: important_nodes
+-- The highest ranks whose nodes are live: scores of what is gone stay until the next ranking.
+select score.node, repository.namespace_id
+from graph_nodescore score
+join graph_repository repository on repository.id = score.repository_id
+where score.repository_id = any (%(repositories)s)
+    and case score.node >> 48
+        when %(symbol_label)s then exists (
+            select from graph_symbol symbol
+            join graph_symbolversion version on version.symbol_id = symbol.id
+            where symbol.id = score.node & (1::bigint << 48) - 1 and symbol.kind = any (%(kinds)s)
+                and version.layer = %(layer)s and version.valid_to is null)
+        when %(file_label)s then %(with_files)s and exists (
+            select from graph_fileversion version
+            where version.file_id = score.node & (1::bigint << 48) - 1
+                and version.layer = %(layer)s and version.valid_to is null)
+        else false end
+order by score.rank desc, score.node
+limit %(limit)s
+
+-- name: files_below
+-- The live files below a directory (a prefix that ends in a slash, or nothing), how many symbols
+-- each has and what their ranks and its own sum to.
+select file.path, coalesce(symbols.number, 0), coalesce(symbols.rank, 0) + coalesce(score.rank, 0)
+from graph_fileversion version
+join graph_sourcefile file on file.id = version.file_id
+left join graph_nodescore score on score.node = %(file_label)s::bigint << 48 | file.id
+left join (
+    select symbol.file_id, count(*) as number, sum(own.rank) as rank
+    from graph_symbolversion symbol
+    left join graph_nodescore own on own.node = %(symbol_label)s::bigint << 48 | symbol.symbol_id
+    where symbol.repository_id = %(repository)s and symbol.layer = %(layer)s and symbol.valid_to is null
+    group by symbol.file_id
+) symbols on symbols.file_id = file.id
+where version.repository_id = %(repository)s and version.layer = %(layer)s and version.valid_to is null
+    and starts_with(file.path, %(prefix)s)
