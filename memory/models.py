@@ -3,8 +3,9 @@
 from typing import ClassVar
 
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.search import SearchVectorField
 from django.db import models
-from django.db.models import Q
+from django.db.models import F, Func, Q, Value
 from pgvector.django import HalfVectorField
 
 from codemem.accounts.models import Namespace, User, new_id
@@ -45,7 +46,24 @@ class Memory(models.Model):
     expires_at = models.DateTimeField(null=True, blank=True)
     retired_at = models.DateTimeField(null=True, blank=True)
     retired_by = models.CharField(max_length=150, blank=True)
+    # The links of a retired memory, taken out of the graph until it is restored.
+    retired_links = models.JSONField(default=list, blank=True, editable=False)
     tokens = models.TextField(blank=True)
+    # Exactly our tokens: Postgres' own parser would cut `a/b_c.py` again, in its own way.
+    lexemes = models.GeneratedField(
+        expression=Func(
+            Func(
+                F("tokens"),
+                Value(" "),
+                function="string_to_array",
+                output_field=ArrayField(models.TextField()),
+            ),
+            function="array_to_tsvector",
+            output_field=SearchVectorField(),
+        ),
+        output_field=SearchVectorField(),
+        db_persist=True,
+    )
     embedding = HalfVectorField(dimensions=384, null=True)
     embedding_fingerprint = models.CharField(max_length=100, blank=True)
 
@@ -75,9 +93,14 @@ class Memory(models.Model):
         ]
         indexes: ClassVar = [
             models.Index(
-                fields=["namespace", "repository"],
+                fields=["namespace", "-id"],
                 condition=Q(state="active"),
-                name="memory_active_scope",
+                name="memory_newest_of_namespace",
+            ),
+            models.Index(
+                fields=["namespace", "repository", "-id"],
+                condition=Q(state="active"),
+                name="memory_newest_of_repository",
             ),
             models.Index(
                 fields=["expires_at"],

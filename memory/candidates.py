@@ -1,0 +1,211 @@
+"""Which memories may answer a question: filtered generators, each with its own reason.
+
+Every filter stands inside the query that ranks, before its LIMIT. Knows nothing of weights.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+from django.contrib.postgres.search import SearchVectorField
+from django.db import connection, transaction
+from django.db.models import F, FloatField, Func, Lookup, Q, QuerySet, Value
+from numpy.typing import NDArray
+from pgvector.django import CosineDistance
+
+from codemem.accounts.values import Action, Caller
+from codemem.words import to_or_tsquery
+from memory import indexes
+from memory.models import Memory
+from memory.queries import holding, on_branch
+from memory.scoring import WordStatistics
+from memory.values import RecallQuery
+
+PER_GENERATOR = 50
+
+_SAMPLE_ROWS = 500
+_WORD_STATISTICS = Path(__file__).parent / "sql" / "word_statistics.sql"
+
+
+@SearchVectorField.register_lookup
+class MatchesAny(Lookup[Any]):
+    """Match rows that have at least one of the words, each taken exactly as it stands."""
+
+    lookup_name = "matches_any"
+    prepare_rhs = False
+
+    def as_sql(self, compiler: Any, connection: Any) -> tuple[str, tuple[str | int, ...]]:
+        column, parameters = self.process_lhs(compiler, connection)
+        return f"{column} @@ %s::tsquery", (*parameters, to_or_tsquery(self.rhs))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionVector:
+    """A question's embedding; only vectors with the same fingerprint compare with it."""
+
+    values: NDArray[np.float32]
+    fingerprint: str
+
+
+def answering(
+    *, caller: Caller, query: RecallQuery, namespace_ids: Sequence[UUID], now: datetime
+) -> QuerySet[Memory]:
+    """Return the memories that a question allows at all, in those namespaces that are theirs."""
+    mine = [key for key in namespace_ids if caller.can(Action.READ_MEMORY, key)]
+    rows = Memory.objects.filter(_in(mine), holding(now=now), on_branch(query.branch))
+    if query.repository_id is not None:
+        rows = rows.filter(Q(repository_id=query.repository_id) | Q(repository_id=None))
+    if query.memory_types:
+        rows = rows.filter(memory_type__in=query.memory_types)
+    if query.tags:
+        rows = rows.filter(tags__contains=sorted(query.tags))
+    if query.exclude_tags:
+        rows = rows.exclude(tags__overlap=sorted(query.exclude_tags))
+    if query.min_importance > 0:
+        rows = rows.filter(importance__gte=query.min_importance)
+    if query.min_confidence > 0:
+        rows = rows.filter(confidence__gte=query.min_confidence)
+    return rows
+
+
+def word_statistics(*, query: RecallQuery, terms: Sequence[str]) -> WordStatistics:
+    """Count the question's words in a sample of the scope. One query."""
+    parameters = {
+        "namespace_ids": list(query.namespace_ids),
+        "repository_id": query.repository_id,
+        "rows_each": max(1, _SAMPLE_ROWS // max(len(query.namespace_ids), 1)),
+        "words": [to_or_tsquery([term]) for term in terms],
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(_statement(), parameters)
+        documents, frequencies = cursor.fetchone()
+    return WordStatistics(
+        documents=documents, frequencies=dict(zip(terms, frequencies, strict=True))
+    )
+
+
+@transaction.atomic
+def nearest(
+    *,
+    caller: Caller,
+    query: RecallQuery,
+    terms: Sequence[str],
+    vector: QuestionVector | None,
+    now: datetime,
+) -> set[UUID]:
+    """Return the ids of the 50 nearest by vector and the 50 nearest by words, of all namespaces.
+
+    Four queries, and two more for each namespace that is large enough for indexes of its own.
+    """
+    _widen_index_scans()
+    vectors, words = _indexed(query.namespace_ids)
+    by_vector: list[tuple[float, UUID]] = []
+    by_words: list[tuple[float, UUID]] = []
+    if vector is not None:
+        for keys in _apart(query.namespace_ids, vectors):
+            rows = answering(caller=caller, query=query, namespace_ids=keys, now=now)
+            by_vector += _by_vector(rows, vector, is_indexed=keys[0] in vectors)
+    if terms:
+        for keys in _apart(query.namespace_ids, words):
+            rows = answering(caller=caller, query=query, namespace_ids=keys, now=now)
+            by_words += _by_words(rows, terms, namespace_id=keys[0] if keys[0] in words else None)
+    best = sorted(by_vector)[:PER_GENERATOR] + sorted(by_words)[:PER_GENERATOR]
+    return {key for _, key in best}
+
+
+def _in(namespace_ids: Sequence[UUID]) -> Q:
+    # A namespace's own indexes apply only where it is compared with one value. (Django prepares no
+    # statements here, so Postgres plans with the value itself and a parameter is as good as a
+    # literal.)
+    if len(namespace_ids) == 1:
+        return Q(namespace_id=namespace_ids[0])
+    return Q(namespace_id__in=namespace_ids)
+
+
+def _apart(namespace_ids: Sequence[UUID], indexed: frozenset[UUID]) -> list[list[UUID]]:
+    """Return each namespace that has an index alone, and all the others together."""
+    small = [key for key in namespace_ids if key not in indexed]
+    return [[key] for key in namespace_ids if key in indexed] + ([small] if small else [])
+
+
+def _indexed(namespace_ids: Sequence[UUID]) -> tuple[frozenset[UUID], frozenset[UUID]]:
+    """Return the namespaces with a vector index, and those with a BM25 index."""
+    vectors = {indexes.vectors_index(key): key for key in namespace_ids}
+    words = {indexes.bm25_index(key): key for key in namespace_ids}
+    standing = indexes.standing([*vectors, *words])
+    return (
+        frozenset(key for name, key in vectors.items() if name in standing),
+        frozenset(key for name, key in words.items() if name in standing),
+    )
+
+
+def _by_vector(
+    rows: QuerySet[Memory], vector: QuestionVector, *, is_indexed: bool
+) -> list[tuple[float, UUID]]:
+    """Return (distance, id), nearest first."""
+    near = (
+        rows.filter(embedding_fingerprint=vector.fingerprint)
+        .annotate(distance=CosineDistance("embedding", vector.values))
+        .order_by("distance")
+        .values_list("distance", "pk")[:PER_GENERATOR]
+    )
+    found = list(near)
+    if is_indexed and len(found) < PER_GENERATOR:
+        # An approximate scan gives up after hnsw.max_scan_tuples rows; a rare filter may have
+        # left more of them unseen. Bitmap scans still find the few rows, and all of them.
+        with connection.cursor() as cursor:
+            cursor.execute("SET LOCAL enable_indexscan = off")
+            found = list(near.all())
+            cursor.execute("SET LOCAL enable_indexscan = on")
+    return found
+
+
+def _by_words(
+    rows: QuerySet[Memory], terms: Sequence[str], *, namespace_id: UUID | None
+) -> list[tuple[float, UUID]]:
+    """Return (negative score, id), best first; by BM25 where the namespace has that index."""
+    if namespace_id is not None:
+        question = Func(
+            Value(" ".join(terms)),
+            Value(indexes.bm25_index(namespace_id)),
+            function="to_bm25query",
+            output_field=FloatField(),
+        )
+        distance = Func(
+            F("tokens"),
+            question,
+            arg_joiner=" <@> ",
+            template="(%(expressions)s)",
+            output_field=FloatField(),
+        )
+        ranked = rows.annotate(distance=distance).order_by("distance")
+        best = ranked.values_list("distance", "pk")[:PER_GENERATOR]
+        return [(score, key) for score, key in best if score < 0]
+    rank = Func(
+        F("lexemes"),
+        Value(to_or_tsquery(terms)),
+        template="-ts_rank(%(expressions)s::tsquery)",
+        output_field=FloatField(),
+    )
+    matching = rows.filter(lexemes__matches_any=terms).annotate(distance=rank)
+    return list(matching.order_by("distance", "-pk").values_list("distance", "pk")[:PER_GENERATOR])
+
+
+def _widen_index_scans() -> None:
+    # For this transaction: go on until enough rows pass the filters, and look at 100 nodes at once
+    # (.98 recall instead of .95 for a third of a millisecond).
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT set_config('hnsw.iterative_scan', 'relaxed_order', true),"
+            " set_config('hnsw.ef_search', '100', true)"
+        )
+
+
+@cache
+def _statement() -> str:
+    return _WORD_STATISTICS.read_text()

@@ -1,0 +1,163 @@
+"""Reads of memories. The one entry is `visible_memories`: permission and expiry filtered in SQL."""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from uuid import UUID
+
+from django.db.models import Count, Q, QuerySet
+
+from codemem.accounts.values import Action, Caller
+from graph import queries as graph
+from graph.values import VertexLabel, graph_id, key_of, label_of
+from memory.models import Memory
+from memory.values import MemoryCounts, MemoryType, StoredMemory
+
+# What searches read and nobody shows: several kilobytes a row.
+SEARCH_COLUMNS = ("tokens", "lexemes", "embedding", "retired_links")
+
+
+class MemoryUnknown(Exception):
+    """There is no such memory, or not for this caller: the two are never told apart."""
+
+
+def visible_memories(
+    *,
+    caller: Caller,
+    now: datetime,
+    action: Action = Action.READ_MEMORY,
+    include_inactive: bool = False,
+) -> QuerySet[Memory]:
+    """Return the memories of the namespaces in which the caller may do `action`.
+
+    Retired and expired ones only when asked for; expired means past its time, swept or not.
+    """
+    mine = Memory.objects.filter(namespace_id__in=caller.namespaces_for(action))
+    return mine if include_inactive else mine.filter(holding(now=now))
+
+
+def list_memories(
+    *, caller: Caller, now: datetime, include_inactive: bool = False
+) -> QuerySet[Memory]:
+    """Return the visible memories for a listing, newest first; one query when evaluated."""
+    rows = visible_memories(caller=caller, now=now, include_inactive=include_inactive)
+    return shown(rows).order_by("-created_at", "-id")
+
+
+def get_memory(
+    *, caller: Caller, memory_id: UUID, now: datetime, include_inactive: bool = False
+) -> StoredMemory:
+    """Return one memory; raise MemoryUnknown."""
+    rows = visible_memories(caller=caller, now=now, include_inactive=include_inactive)
+    memory = shown(rows).filter(pk=memory_id).first()
+    if memory is None:
+        raise unknown(memory_id)
+    return stored(memory, now=now)
+
+
+def memories_about(
+    *,
+    caller: Caller,
+    namespace_id: UUID,
+    vertices: Iterable[int],
+    now: datetime,
+    branch: str = "",
+    limit: int = 20,
+) -> list[StoredMemory]:
+    """Return the memories tied to any of these nodes, most important first, then newest.
+
+    `vertices` are graph ids of files and symbols (`graph.values.Node.vertex`). Two queries.
+    """
+    numbers = graph.memories_linked_to(namespace_id=namespace_id, vertices=list(vertices))
+    rows = visible_memories(caller=caller, now=now).filter(
+        on_branch(branch), namespace_id=namespace_id, number__in=set(numbers)
+    )
+    best = shown(rows).order_by("-importance", "-created_at", "-id")[:limit]
+    return [stored(memory, now=now) for memory in best]
+
+
+def memories_by_vertex(
+    *, caller: Caller, namespace_id: UUID, vertices: Iterable[int], now: datetime
+) -> Mapping[int, StoredMemory]:
+    """Return the visible memories among some vertices of the graph, by vertex. One query."""
+    label = VertexLabel.MEMORY
+    numbers = [key_of(vertex) for vertex in vertices if label_of(vertex) is label]
+    rows = visible_memories(caller=caller, now=now).filter(
+        namespace_id=namespace_id, number__in=numbers
+    )
+    return {
+        graph_id(label=label, key=memory.number): stored(memory, now=now) for memory in shown(rows)
+    }
+
+
+def counts(*, caller: Caller, now: datetime) -> list[MemoryCounts]:
+    """Return how many memories hold in each namespace that has any, by type. One query."""
+    rows = (
+        visible_memories(caller=caller, now=now)
+        .order_by("namespace__name", "memory_type")
+        .values_list("namespace_id", "namespace__name", "memory_type")
+        .annotate(held=Count("pk"), embedded=Count("embedding"))
+    )
+    by_namespace: dict[tuple[UUID, str], list[tuple[str, int, int]]] = {}
+    for namespace_id, name, memory_type, held, embedded in rows:
+        by_namespace.setdefault((namespace_id, name), []).append((memory_type, held, embedded))
+    return [
+        MemoryCounts(
+            namespace_id=namespace_id,
+            namespace=name,
+            by_type={MemoryType(kind): held for kind, held, _ in kinds},
+            not_embedded=sum(held - embedded for _, held, embedded in kinds),
+        )
+        for (namespace_id, name), kinds in by_namespace.items()
+    ]
+
+
+def unknown(memory_id: object) -> MemoryUnknown:
+    return MemoryUnknown(f"There is no memory {memory_id} here, or not for you.")
+
+
+def holding(*, now: datetime) -> Q:
+    """Return the condition that a memory is active and not past its time."""
+    return Q(state=Memory.State.ACTIVE) & (Q(expires_at=None) | Q(expires_at__gt=now))
+
+
+def on_branch(branch: str) -> Q:
+    """Return the condition that a memory holds on a branch: it names this branch or none."""
+    return Q(branch__in={"", branch})
+
+
+def shown(rows: QuerySet[Memory]) -> QuerySet[Memory]:
+    """Return rows with the names that readers are shown, without what only searches read."""
+    return (
+        rows.select_related("namespace", "repository")
+        .defer(*SEARCH_COLUMNS)
+        .annotate(is_embedded=Q(embedding__isnull=False))
+    )
+
+
+def stored(memory: Memory, *, now: datetime) -> StoredMemory:
+    """Return a row as a frozen value; `is_embedded` is annotated by `shown`."""
+    is_past = memory.expires_at is not None and memory.expires_at <= now
+    is_expired = memory.state == Memory.State.ACTIVE and is_past
+    return StoredMemory(
+        id=memory.pk,
+        number=memory.number,
+        namespace_id=memory.namespace_id,
+        namespace=memory.namespace.name,
+        repository_id=memory.repository_id,
+        repository=memory.repository.name if memory.repository else None,
+        branch=memory.branch,
+        memory_type=MemoryType(memory.memory_type),
+        content=memory.content,
+        tags=tuple(memory.tags),
+        importance=memory.importance,
+        confidence=memory.confidence,
+        state=Memory.State.EXPIRED.value if is_expired else memory.state,
+        author_id=memory.author_id,
+        author=memory.author_name,
+        created_at=memory.created_at,
+        updated_at=memory.updated_at,
+        expires_at=memory.expires_at,
+        retired_at=memory.retired_at,
+        retired_by=memory.retired_by,
+        is_embedded=bool(getattr(memory, "is_embedded", memory.embedding is not None)),
+    )

@@ -1,0 +1,63 @@
+"""What time does to memories, and what is made up for later: expiry and missing vectors."""
+
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+
+from codemem import embedding
+from codemem.embedding import Provider
+from graph import services as graph
+from memory.models import Memory
+
+_BATCH = 500
+_EMBEDDED_AT_ONCE = 64
+
+
+def expire_due(*, now: datetime) -> int:
+    """Mark every memory that is past its time as expired and take it out of the graph.
+
+    Reads leave such memories out already; this keeps the indexes small. Works in transactions of
+    500 rows, each skipping what another process has in hand; safe to run twice.
+    """
+    expired = 0
+    while batch := _expire_batch(now=now):
+        expired += batch
+    return expired
+
+
+def embed_missing(*, limit: int, provider: Provider | None = None) -> int:
+    """Embed active memories that have no vector of the current model; return how many.
+
+    Raise EmbeddingUnavailable; what was embedded before that stays.
+    """
+    provider = provider or embedding.from_settings()
+    waiting = list(_not_embedded(provider).order_by("pk")[:limit])
+    for start in range(0, len(waiting), _EMBEDDED_AT_ONCE):
+        batch = waiting[start : start + _EMBEDDED_AT_ONCE]
+        vectors = provider.embed([memory.content for memory in batch], kind="document")
+        for memory, vector in zip(batch, vectors, strict=True):
+            memory.embedding, memory.embedding_fingerprint = vector, provider.fingerprint
+        Memory.objects.bulk_update(batch, ["embedding", "embedding_fingerprint"])
+    return len(waiting)
+
+
+@transaction.atomic
+def _expire_batch(*, now: datetime) -> int:
+    due = (
+        Memory.objects.select_for_update(skip_locked=True)
+        .filter(state=Memory.State.ACTIVE, expires_at__lte=now)
+        .only("number", "namespace_id")[:_BATCH]
+    )
+    memories = list(due)
+    for memory in memories:
+        graph.unlink_memory(namespace_id=memory.namespace_id, number=memory.number)
+    Memory.objects.filter(pk__in=[memory.pk for memory in memories]).update(
+        state=Memory.State.EXPIRED, updated_at=now
+    )
+    return len(memories)
+
+
+def _not_embedded(provider: Provider) -> QuerySet[Memory]:
+    stale = Q(embedding=None) | ~Q(embedding_fingerprint=provider.fingerprint)
+    return Memory.objects.filter(stale, state=Memory.State.ACTIVE).only("content")

@@ -1,0 +1,205 @@
+"""What memory passes between modules: kinds, questions, answers and their scores, all frozen.
+
+Knows nothing of rows, SQL or models.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from uuid import UUID
+
+MAXIMUM_HITS = 50
+MAXIMUM_EXPANSION_DEPTH = 3
+
+
+class MemoryType(StrEnum):
+    """What kind of statement a memory is."""
+
+    DECISION = "decision"
+    PATTERN = "pattern"
+    PREFERENCE = "preference"
+    STYLE = "style"
+    HABIT = "habit"
+    INSIGHT = "insight"
+    CONTEXT = "context"
+    RULE = "rule"
+    REQUIREMENT = "requirement"
+    FAILURE = "failure"
+    FIX = "fix"
+    PROCEDURE = "procedure"
+    QUESTION = "question"
+    SUMMARY = "summary"
+
+
+class RelationshipKind(StrEnum):
+    """The verbs an agent may put between two nodes: source VERB target. A closed vocabulary."""
+
+    RELATES_TO = "RELATES_TO"
+    LEADS_TO = "LEADS_TO"
+    PART_OF = "PART_OF"
+    REINFORCES = "REINFORCES"
+    CONTRADICTS = "CONTRADICTS"
+    EVOLVED_INTO = "EVOLVED_INTO"
+    DERIVED_FROM = "DERIVED_FROM"
+    INVALIDATED_BY = "INVALIDATED_BY"
+    DEPENDS_ON = "DEPENDS_ON"
+    IMPORTS = "IMPORTS"
+    EXTENDS = "EXTENDS"
+    CALLS = "CALLS"
+    CONTAINS = "CONTAINS"
+    SUPERSEDES = "SUPERSEDES"
+    BLOCKS = "BLOCKS"
+    IMPLEMENTS = "IMPLEMENTS"
+    INHERITS = "INHERITS"
+    SIMILAR_TO = "SIMILAR_TO"
+    PRECEDED_BY = "PRECEDED_BY"
+    EXEMPLIFIES = "EXEMPLIFIES"
+    EXPLAINS = "EXPLAINS"
+    SHARES_THEME = "SHARES_THEME"
+    SUMMARIZES = "SUMMARIZES"
+    CO_CHANGED = "CO_CHANGED"
+    TYPE_DEFINITION = "TYPE_DEFINITION"
+    READS = "READS"
+    WRITES = "WRITES"
+    OVERRIDES = "OVERRIDES"
+    HTTP_CALLS = "HTTP_CALLS"
+    PUBLISHES_TO = "PUBLISHES_TO"
+    SUBSCRIBES_TO = "SUBSCRIBES_TO"
+    MODIFIED_BY = "MODIFIED_BY"
+
+
+class StoreAction(StrEnum):
+    """What storing did: made a memory, or found that the same words were there already."""
+
+    CREATED = "created"
+    UNCHANGED = "unchanged"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredMemory:
+    """One memory as readers see it. `state` is what holds now, also before the expiry sweep."""
+
+    id: UUID
+    number: int
+    namespace_id: UUID
+    namespace: str
+    repository_id: UUID | None
+    repository: str | None
+    branch: str
+    memory_type: MemoryType
+    content: str
+    tags: tuple[str, ...]
+    importance: float
+    confidence: float
+    state: str
+    author_id: int | None
+    author: str
+    created_at: datetime
+    updated_at: datetime
+    expires_at: datetime | None
+    retired_at: datetime | None
+    retired_by: str
+    is_embedded: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryCounts:
+    """How many memories hold in a namespace, and how many of them still wait for a vector."""
+
+    namespace_id: UUID
+    namespace: str
+    by_type: Mapping[MemoryType, int]
+    not_embedded: int
+
+    @property
+    def total(self) -> int:
+        return sum(self.by_type.values())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreOutcome:
+    """What storing did. When `action` is unchanged, the new tags and links went to `memory`."""
+
+    memory: StoredMemory
+    action: StoreAction
+    linked: tuple[str, ...]
+    added_tags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallQuery:
+    """A question and where its answers may come from.
+
+    With a repository, its memories and those of the namespace as a whole answer; without one, all
+    of the namespaces do. A memory of a branch answers only for that branch. `tags` must all be
+    there, none of `exclude_tags` may be.
+    """
+
+    text: str
+    namespace_ids: tuple[UUID, ...]
+    repository_id: UUID | None = None
+    branch: str = ""
+    k: int = 10
+    memory_types: frozenset[MemoryType] = frozenset()
+    tags: frozenset[str] = frozenset()
+    exclude_tags: frozenset[str] = frozenset()
+    min_importance: float = 0.0
+    min_confidence: float = 0.0
+    expand: bool = False
+    expansion_depth: int = 1
+    include_impact: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreParts:
+    """The nine components of a score, each 0..1 relative to the other candidates."""
+
+    vector: float
+    text: float
+    exact: float
+    tags: float
+    graph: float
+    scope: float
+    importance: float
+    confidence: float
+    recency: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinkedSymbol:
+    """A piece of code that a memory speaks of, and how much hangs on it.
+
+    Rank and direct dependents are None until the repository was ranked.
+    """
+
+    id: str
+    weight: float
+    rank: float | None
+    rank_percentile: float | None
+    dependents: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallHit:
+    """One answer. `relevance` is absolute evidence; `score` compares it to the other candidates.
+
+    A memory that was reached over links (`expand`) has the way there in `path`, from the hit it
+    belongs to, and half of that hit's score for each step.
+    """
+
+    memory: StoredMemory
+    score: float
+    relevance: float
+    parts: ScoreParts
+    path: tuple[str, ...] = ()
+    impact: tuple[LinkedSymbol, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallAnswer:
+    """The hits, best first. Without `used_vectors` only words and links were compared."""
+
+    hits: tuple[RecallHit, ...]
+    used_vectors: bool
+    candidates: int

@@ -1,0 +1,155 @@
+"""How candidates become scores: stretching, floors, words, tags, links."""
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from codemem.words import code_tokens, query_terms, tokens_text
+from memory import scoring
+from memory.scoring import Evidence, WordStatistics
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+NO_STATISTICS = WordStatistics(documents=0, frequencies={})
+
+
+def evidence(**changes: Any) -> Evidence:
+    defaults: dict[str, Any] = {
+        "vector": 0.5,
+        "text": 1.0,
+        "coverage": 0.5,
+        "exact": 0.0,
+        "tags": 0.0,
+        "scope": 0.0,
+        "importance": 0.5,
+        "confidence": 1.0,
+        "recency": 1.0,
+    }
+    return Evidence(**(defaults | changes))
+
+
+def test_an_empty_pool_has_no_scores():
+    assert scoring.scores([]) == []
+    assert scoring.above_floor([], floor=0.4) == []
+
+
+def test_a_single_candidate_has_a_score_within_bounds():
+    [(score, parts)] = scoring.scores([evidence()])
+    assert 0 < score <= 1
+    assert parts.vector == 1
+    assert parts.exact == 0
+
+
+def test_equal_candidates_have_equal_scores():
+    first, second, third = scoring.scores([evidence()] * 3)
+    assert first == second == third
+
+
+def test_scores_stay_within_bounds_and_follow_the_evidence():
+    pool = [evidence(vector=value, text=value * 9) for value in (0.1, 0.9, -0.3)]
+    values = [score for score, _ in scoring.scores(pool)]
+    assert all(0 <= value <= 1 for value in values)
+    assert values[1] > values[0] > values[2]
+
+
+def test_priors_decide_only_between_equals():
+    pool = [
+        evidence(vector=0.6, text=2.0, importance=0.0, confidence=0.0, recency=0.0),
+        evidence(vector=0.5, text=1.0, importance=1.0, confidence=1.0, recency=1.0),
+    ]
+    (relevant, _), (important, _) = scoring.scores(pool)
+    assert relevant > important
+
+
+def test_without_vectors_the_other_weights_share_the_score():
+    pool = [evidence(vector=None, text=value, exact=value) for value in (0.0, 1.0)]
+    (_, _), (best, parts) = scoring.scores(pool)
+    assert parts.vector == 0
+    assert best > 0.7
+
+
+def test_relevance_comes_from_likeness_words_and_names_alone():
+    assert scoring.relevance(evidence(vector=0.0, coverage=0.0)) == 0
+    assert scoring.relevance(evidence(vector=-1.0, coverage=0.0)) == 0
+    assert scoring.relevance(evidence(vector=0.4, coverage=0.2)) == pytest.approx(0.5)
+    assert scoring.relevance(evidence(vector=None, coverage=0.3)) == pytest.approx(0.45)
+    assert scoring.relevance(evidence(vector=0.0, coverage=0.0, exact=1.0)) == 1
+    assert scoring.relevance(evidence(vector=0.9, coverage=1.0)) == 1
+
+
+def test_nobody_passes_when_the_best_is_below_the_floor():
+    assert scoring.above_floor([0.44, 0.4], floor=0.45) == [False, False]
+    assert scoring.above_floor([0.45, 0.32, 0.31], floor=0.45) == [True, True, False]
+
+
+def test_rare_words_weigh_more_than_common_ones():
+    statistics = WordStatistics(documents=100, frequencies={"the": 90, "rare": 1})
+    assert statistics.weight("unseen") > statistics.weight("rare") > statistics.weight("the") > 0
+
+
+def test_a_small_scope_has_no_common_words():
+    assert not WordStatistics(documents=49, frequencies={"a": 49}).is_common("a")
+    assert WordStatistics(documents=50, frequencies={"a": 8}).is_common("a")
+    assert not WordStatistics(documents=50, frequencies={"a": 7}).is_common("a")
+
+
+def test_bm25_counts_whole_words_and_their_repetitions():
+    def score(tokens: str) -> float:
+        return scoring.bm25(["cache"], tokens, statistics=NO_STATISTICS, mean_length=4)
+
+    assert score("cache cache miss x") > score("cache hit miss x") > 0
+    assert score("cached cachet xcache y") == 0
+    assert score("") == 0
+
+
+def test_shorter_texts_with_the_same_word_score_higher():
+    def score(tokens: str) -> float:
+        return scoring.bm25(["cache"], tokens, statistics=NO_STATISTICS, mean_length=4)
+
+    assert score("cache miss") > score("cache " + "filler " * 40)
+
+
+def test_coverage_is_the_weighted_share_of_the_question():
+    statistics = WordStatistics(documents=100, frequencies={"deploy": 50})
+    terms = ["deploy", "ingress"]
+    covered = scoring.coverage(terms, "deploy on tuesday", statistics=statistics)
+    assert 0 < covered < 0.3
+    assert scoring.coverage(terms, "deploy ingress", statistics=statistics) == 1
+    assert scoring.coverage([], "deploy", statistics=statistics) == 0
+
+
+def test_a_tag_matches_by_the_share_of_its_words():
+    terms = query_terms("who owns the auth module")
+    assert scoring.tag_match(terms, [code_tokens("auth")]) == 1
+    assert scoring.tag_match(terms, [code_tokens("auth flow")]) == pytest.approx(0.5)
+    assert scoring.tag_match(terms, []) == 0
+
+
+def test_recency_halves_in_ninety_days_and_never_exceeds_one():
+    assert scoring.recency(NOW - timedelta(days=90), NOW) == pytest.approx(0.5)
+    assert scoring.recency(NOW + timedelta(days=1), NOW) == 1
+
+
+def test_common_words_leave_the_question_but_never_all_of_it():
+    statistics = WordStatistics(
+        documents=100, frequencies=dict.fromkeys(code_tokens("Caroline"), 60)
+    )
+    text = "What bicycle did Caroline buy?"
+    kept = scoring.without_common_words(text, words_of=code_tokens, statistics=statistics)
+    assert kept == "What bicycle did buy?"
+    only = scoring.without_common_words("Caroline?", words_of=code_tokens, statistics=statistics)
+    assert only == "Caroline?"
+
+
+def test_a_link_lends_the_relevance_of_the_neighbor_not_its_own():
+    code = 99
+    gains = scoring.linked_relevance(
+        [(1, code, 1.0), (2, code, 0.5), (3, 1, 1.0)], {1: 0.8, 2: 0.4, 3: 0.1}
+    )
+    assert gains[2] == pytest.approx(0.8 * 0.5)
+    assert gains[1] == pytest.approx(0.4 * 0.5)
+    assert gains[3] == pytest.approx(0.8)
+
+
+def test_stored_words_are_single_spaced_as_bm25_expects():
+    assert "  " not in tokens_text("a\n\n b\t\tc   graph/queries.py  ")
