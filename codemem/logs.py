@@ -47,8 +47,9 @@ def configuration(*, level: str, form: str) -> dict[str, Any]:
         "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "structured"}},
         "root": {"handlers": ["stderr"], "level": level},
         "loggers": {
-            # One line per request comes from django_structlog; Django's own would repeat it.
+            # Requests and tasks are logged by django_structlog; these would repeat it.
             "django.server": {"level": "WARNING"},
+            "celery.app.trace": {"level": "WARNING"},
             "httpx": {"level": "WARNING"},
         },
     }

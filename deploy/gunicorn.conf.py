@@ -3,7 +3,9 @@
 `gunicorn codemem.wsgi -c deploy/gunicorn.conf.py` listens on 127.0.0.1:8000; `--bind` changes it.
 """
 
+import contextlib
 import os
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +44,20 @@ def on_starting(_server: Any) -> None:
     """
     if _METRICS_DIRECTORY:
         Path(_METRICS_DIRECTORY).mkdir(parents=True, exist_ok=True)
+
+
+def post_worker_init(_worker: Any) -> None:
+    """Load the embedding model beside the first requests: the first recall must not wait for it."""
+    threading.Thread(target=_load_embedding_model, name="load-embedding-model", daemon=True).start()
+
+
+def _load_embedding_model() -> None:
+    # Late: gunicorn reads this file before there is an application.
+    from codemem.embedding import EmbeddingUnavailable, from_settings
+
+    # Recall says so when it has no vectors; nothing to do here.
+    with contextlib.suppress(EmbeddingUnavailable):
+        from_settings().embed(["load the model"], kind="query")
 
 
 def child_exit(_server: Any, worker: Any) -> None:

@@ -148,7 +148,7 @@ def _fetch(run: _Run, repository: Repository) -> tuple[Mirror, str]:
         on_progress=lambda _line: run.note_sometimes(IndexRun.Step.FETCHING),
     )
     branch = repository.default_branch or mirror.default_branch(repository.url)
-    if branch != repository.default_branch:
+    if not repository.default_branch:
         graph.set_default_branch(repository_id=repository.pk, branch=branch)
     return mirror, run.record.ref or branch
 
@@ -156,7 +156,7 @@ def _fetch(run: _Run, repository: Repository) -> tuple[Mirror, str]:
 def _note_head(repository: Repository, mirror: Mirror, ref: str, commit: CommitInfo) -> None:
     graph.note_head(
         repository_id=repository.pk,
-        ref_name=ref,
+        ref=ref,
         commit=graph.CommitRow(
             sha=commit.sha,
             parents=commit.parents,

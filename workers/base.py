@@ -8,11 +8,9 @@ import structlog
 
 from codemem import metrics
 
-log = structlog.get_logger(__name__)
-
 
 class Task(celery.Task):  # type: ignore[type-arg]
-    """Bind ids to the log, time the run, count the outcome.
+    """Bind ids to the log, time the run, count the outcome (django_structlog writes the log lines).
 
     Database connections are checked by Django's own Celery fix-up before and after each task;
     a task that a killed worker held is delivered again, so every task is safe to run twice.
@@ -30,5 +28,4 @@ class Task(celery.Task):  # type: ignore[type-arg]
             finally:
                 seconds = time.perf_counter() - started
                 metrics.observe_task(name=self.name, outcome=outcome, seconds=seconds)
-                log.info("task_finished", outcome=outcome, seconds=round(seconds, 3))
         return result

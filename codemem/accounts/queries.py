@@ -70,6 +70,10 @@ def get_user(*, user_id: int) -> User:
     return User.objects.get(pk=user_id)
 
 
+def get_user_named(*, username: str) -> User:
+    return User.objects.get(username=username)
+
+
 def find_user(*, username: str) -> User | None:
     return User.objects.filter(username=username).first()
 

@@ -120,8 +120,8 @@ class Command(BaseCommand):
             namespace=namespace,
             name=_slug(checkout.resolve().name),
             url=url,
-            remotes=[remote] if remote else [],
-            created_by=accounts.find_user(username=_ADMIN),
+            aliases=[remote] if remote else [],
+            created_by=accounts.get_user_named(username=_ADMIN),
         )
         return repository.pk
 
