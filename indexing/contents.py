@@ -94,7 +94,7 @@ def _jobs(
     *,
     read: Reader,
     unreadable: list[tuple[tuple[str, str], Unread]],
-) -> Iterator[extraction.Job]:
+) -> Iterator[extraction.Job[tuple[str, str]]]:
     languages: dict[str, list[str]] = {}
     for blob, language in unseen:
         languages.setdefault(blob, []).append(language)

@@ -212,11 +212,7 @@ def _facts(run: _Run, mirror: Mirror, tree: list[TreeEntry]) -> dict[str, BlobFa
 
 
 def _manifests(mirror: Mirror, tree: list[TreeEntry]) -> dict[str, bytes]:
-    wanted = {
-        entry.path: entry.blob
-        for entry in tree
-        if is_manifest(entry.path)
-    }
+    wanted = {entry.path: entry.blob for entry in tree if is_manifest(entry.path)}
     contents = dict(mirror.blobs(wanted.values(), max_bytes=settings.MAXIMUM_FILE_BYTES))
     return {
         path: content
@@ -253,5 +249,3 @@ def _only_run_of(repository_id: UUID) -> Iterator[bool]:
         if is_ours and connection.connection is not None and not connection.connection.closed:
             with connection.cursor() as cursor:
                 cursor.execute("SELECT pg_advisory_unlock(%s)", [key])
-
-

@@ -112,7 +112,11 @@ def finish(
 def fail(*, run_id: UUID, now: datetime, error: str) -> None:
     """End a run that cannot succeed as things are; the last good snapshot goes on answering."""
     IndexRun.objects.filter(pk=run_id).update(
-        state=IndexRun.State.FAILED, finished_at=now, heartbeat_at=now, error=error[:2000]
+        state=IndexRun.State.FAILED,
+        finished_at=now,
+        heartbeat_at=now,
+        # Git quotes what a remote says, which may hold anything; Postgres takes no NUL.
+        error=error.replace("\0", "")[:2000],
     )
 
 

@@ -118,7 +118,7 @@ def _show_tools(tools: object) -> None:
     called = [(name, figures) for name, figures in tools.items() if isinstance(figures, dict)]
     called.sort(key=lambda tool: -_number(tool[1].get("calls")))
     for number, (name, figures) in enumerate(called[:_SHOWN_TOOLS]):
-        times = "/".join(f"{_number(figures.get(p)):.3g}" for p in ("p50_ms", "p95_ms", "p99_ms"))
+        times = "/".join(f"{_number(figures.get(p)):,.1f}" for p in ("p50_ms", "p95_ms", "p99_ms"))
         print(
             f"{_label('' if number else 'Tools')}{line(name):<22} "
             f"{_number(figures.get('calls')):>8,.0f} calls   p50/p95/p99 {times} ms"

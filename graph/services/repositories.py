@@ -65,7 +65,7 @@ def register_repository(
 
 
 def set_default_branch(*, repository_id: UUID, branch: str) -> None:
-    """Note which branch the remote calls its default, where nobody had chosen one."""
+    """Note the default branch that Git named, unless somebody chose one."""
     Repository.objects.filter(pk=repository_id, default_branch="").update(default_branch=branch)
 
 
