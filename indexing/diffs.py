@@ -6,7 +6,7 @@ of them a change touches is asked with the line numbers kept here.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
@@ -49,7 +49,8 @@ class Hunk:
 
     A start with a count of 0 names the line before the change, as in every unified diff.
     `insertions` are the old lines (0 for the top) after which lines were added and none removed;
-    `deletions` the new lines after which lines were removed and none added.
+    `deletions` the new lines after which lines were removed and none added. `context` are the lines
+    that both sides have, with their old numbers.
     """
 
     old_start: int
@@ -60,11 +61,15 @@ class Hunk:
     added: tuple[tuple[int, str], ...]
     insertions: tuple[int, ...] = ()
     deletions: tuple[int, ...] = ()
+    context: tuple[tuple[int, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class FileDiff:
-    """What a diff says about one file. An added file has no old path, a deleted one no new path."""
+    """What a diff says about one file. An added file has no old path, a deleted one no new path.
+
+    `old_blob` is the id of the old content as a Git diff names it, often abbreviated: a hint.
+    """
 
     old_path: str | None
     new_path: str | None
@@ -72,6 +77,7 @@ class FileDiff:
     is_binary: bool = False
     is_submodule: bool = False
     hunks: tuple[Hunk, ...] = ()
+    old_blob: str | None = None
 
     @property
     def path(self) -> str:
@@ -79,6 +85,11 @@ class FileDiff:
         path = self.new_path if self.new_path is not None else self.old_path
         assert path is not None
         return path
+
+    @property
+    def has_old_side(self) -> bool:
+        """Tell whether a file is changed that was there; a copy leaves its source as it was."""
+        return self.status not in {ChangeStatus.ADDED, ChangeStatus.COPIED}
 
     @property
     def old_lines(self) -> tuple[LineRange, ...]:
@@ -102,6 +113,24 @@ class FileDiff:
         """Say whether the change falls within these lines of the new file."""
         gaps = (gap for hunk in self.hunks for gap in hunk.deletions)
         return _touches(self.new_lines, gaps, first=first, last=last)
+
+    def applied_to(self, old: bytes) -> bytes | None:
+        """Return the new content of the file, None if `old` is not what the diff was made from.
+
+        Every removed line and every line of context must stand where the diff says, but for
+        carriage returns, which mail and editors change. Whether the last line ends is not kept.
+        """
+        old_lines = old.split(b"\n")
+        new_lines: list[bytes] = []
+        position = 0
+        for hunk in self.hunks:
+            first = hunk.old_start - 1 if hunk.old_count else hunk.old_start
+            if first < position or not _fits(hunk, old_lines):
+                return None
+            new_lines += old_lines[position:first]
+            new_lines += _new_side(hunk, old_lines)
+            position = first + hunk.old_count
+        return b"\n".join(new_lines + old_lines[position:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +182,38 @@ def _touches(changed: Iterable[LineRange], gaps: Iterable[int], *, first: int, l
     return any(lines.first <= last and lines.last >= first for lines in changed) or any(
         first <= gap < last for gap in gaps
     )
+
+
+def _fits(hunk: Hunk, old_lines: Sequence[bytes]) -> bool:
+    kept = len(hunk.context)
+    is_whole = (hunk.old_count, hunk.new_count) == (
+        kept + len(hunk.removed),
+        kept + len(hunk.added),
+    )
+    return is_whole and all(
+        number <= len(old_lines) and _is_same_line(old_lines[number - 1], text)
+        for number, text in (*hunk.removed, *hunk.context)
+    )
+
+
+def _is_same_line(line: bytes, text: str) -> bool:
+    expected = text.removesuffix("\r")
+    # Whoever sent the diff may have decoded bytes that are not UTF-8 in the other usual way.
+    return any(
+        line.removesuffix(b"\r").decode("utf-8", errors) == expected
+        for errors in ("backslashreplace", "replace")
+    )
+
+
+def _new_side(hunk: Hunk, old_lines: Sequence[bytes]) -> Iterator[bytes]:
+    kept = iter(number for number, _ in hunk.context)
+    added = dict(hunk.added)
+    first = hunk.new_start if hunk.new_count else hunk.new_start + 1
+    for number in range(first, first + hunk.new_count):
+        if number in added:
+            yield added[number].encode("utf-8", "replace")
+        else:
+            yield old_lines[next(kept) - 1]
 
 
 # --- Sections: one per file --------------------------------------------------------------------
@@ -279,6 +340,7 @@ class _Section:
     is_binary: bool = False
     is_submodule: bool = False
     hunks: list[Hunk] = field(default_factory=list)
+    old_blob: str | None = None
 
 
 def _add_file(reading: _Reading, section: _Section) -> None:
@@ -298,6 +360,7 @@ def _add_file(reading: _Reading, section: _Section) -> None:
             is_binary=section.is_binary,
             is_submodule=section.is_submodule,
             hunks=tuple(section.hunks),
+            old_blob=section.old_blob,
         )
     )
 
@@ -364,7 +427,17 @@ def _section_from_headers(header: str, headers: dict[str, str]) -> _Section:
         section.status = ChangeStatus.RENAMED
     modes = (headers.get(name, "") for name in ("new file mode", "deleted file mode", "index"))
     section.is_submodule = any(value.endswith(_SUBMODULE_MODE) for value in modes)
+    section.old_blob = _old_blob(headers.get("index", ""))
     return section
+
+
+_BLOBS = re.compile(r"(?P<old>[0-9a-f]{7,64})\.\.[0-9a-f]{7,64}(?: [0-7]{6})?")
+
+
+def _old_blob(value: str) -> str | None:
+    match = _BLOBS.fullmatch(value)
+    # Zeros stand for no content.
+    return match["old"] if match and match["old"].strip("0") else None
 
 
 def _paths_by_both_names(header: str, headers: dict[str, str]) -> tuple[str | None, str | None]:
@@ -550,6 +623,7 @@ class _HunkReading:
     added: list[tuple[int, str]] = field(default_factory=list)
     insertions: list[int] = field(default_factory=list)
     deletions: list[int] = field(default_factory=list)
+    context: list[tuple[int, str]] = field(default_factory=list)
     run_removed: int = 0  # changed lines since the last line of context
     run_added: int = 0
 
@@ -583,7 +657,7 @@ class _HunkReading:
         elif kind == "+" and self.new_left:
             self._add(text)
         elif kind == " " and self.old_left and self.new_left:
-            self._keep()
+            self._keep(text)
         else:
             return kind == "\\"  # "\ No newline at end of file", in Git's or diff's language
         return True
@@ -599,6 +673,7 @@ class _HunkReading:
             added=tuple(self.added),
             insertions=tuple(self.insertions),
             deletions=tuple(self.deletions),
+            context=tuple(self.context),
         )
 
     def _remove(self, text: str) -> None:
@@ -613,8 +688,9 @@ class _HunkReading:
         self.new_left -= 1
         self.run_added += 1
 
-    def _keep(self) -> None:
+    def _keep(self, text: str) -> None:
         self._end_run()
+        self.context.append((self.old_line, text))
         self.old_line += 1
         self.new_line += 1
         self.old_left -= 1

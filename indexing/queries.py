@@ -5,8 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from django.db.models import Count, Q
+from django.db.models import Count, F, Q
 
+from graph.models import DEFAULT_LAYER, FileVersion, SymbolVersion
+from graph.values import VertexLabel, graph_id
 from indexing.facts import EXTRACTOR_VERSION, BlobFacts
 from indexing.models import BlobFacts as BlobFactsRow
 from indexing.models import IndexRun
@@ -44,6 +46,15 @@ class CachedFacts:
 
     def unpack(self) -> BlobFacts:
         return BlobFacts.from_bytes(self.packed)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedFile:
+    """One content that stood at a path of the default branch, and the file's vertex."""
+
+    vertex: int
+    blob: str
+    is_live: bool
 
 
 def get_run(*, run_id: UUID) -> RunView:
@@ -100,6 +111,31 @@ def cached_facts(*, keys: Collection[tuple[str, str]]) -> dict[tuple[str, str], 
             if (blob, language) in wanted:
                 found[blob, language] = CachedFacts(bytes(packed), skipped)
     return found
+
+
+def recorded_files(
+    *, repository_id: UUID, paths: Collection[str]
+) -> dict[str, tuple[RecordedFile, ...]]:
+    """Return what the graph has seen at some paths, what it shows now first. One query."""
+    rows = (
+        FileVersion.objects.filter(
+            repository_id=repository_id, layer=DEFAULT_LAYER, file__path__in=set(paths)
+        )
+        .order_by(F("valid_to").desc(nulls_first=True))
+        .values_list("file__path", "file_id", "blob", "valid_to")
+    )
+    found: dict[str, list[RecordedFile]] = {}
+    for path, file_id, blob, valid_to in rows:
+        vertex = graph_id(label=VertexLabel.FILE, key=file_id)
+        recorded = RecordedFile(vertex=vertex, blob=blob, is_live=valid_to is None)
+        found.setdefault(path, []).append(recorded)
+    return {path: tuple(versions) for path, versions in found.items()}
+
+
+def count_nodes(*, repository_id: UUID) -> int:
+    """Count the files and symbols that the graph shows of a repository. Two queries."""
+    live = {"repository_id": repository_id, "layer": DEFAULT_LAYER, "valid_to": None}
+    return FileVersion.objects.filter(**live).count() + SymbolVersion.objects.filter(**live).count()
 
 
 def _view(run: IndexRun) -> RunView:
