@@ -156,6 +156,8 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {
     "socket_timeout": 30.0,
     "priority_steps": [0, 3, 6, 9],
 }
+# How long a task may go on after a quick shutdown was asked for; then it is queued again.
+CELERY_WORKER_SOFT_SHUTDOWN_TIMEOUT = 5.0
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_TASK_PUBLISH_RETRY = False
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
@@ -187,10 +189,15 @@ MAXIMUM_BODY_BYTES = env.integer("CODEMEM_MAXIMUM_BODY_BYTES", 4 << 20, minimum=
 MAXIMUM_DIFF_BYTES = env.integer("CODEMEM_MAXIMUM_DIFF_BYTES", 20 << 20, minimum=1_024)
 DATA_UPLOAD_MAX_MEMORY_SIZE = MAXIMUM_DIFF_BYTES
 REST_FRAMEWORK = {
-    "DEFAULT_AUTHENTICATION_CLASSES": ["codemem.gateway.auth.BearerAuthentication"],
+    "DEFAULT_AUTHENTICATION_CLASSES": [
+        "codemem.gateway.auth.BearerAuthentication",
+        # A signed-in browser, for the browsable pages; enforces CSRF.
+        "rest_framework.authentication.SessionAuthentication",
+    ],
+    "DEFAULT_PARSER_CLASSES": ["codemem.gateway.body.JsonParser"],
     "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
     "DEFAULT_PAGINATION_CLASS": "codemem.gateway.pagination.CreatedPagination",
-    "DEFAULT_FILTER_BACKENDS": ["django_filters.rest_framework.DjangoFilterBackend"],
+    "DEFAULT_FILTER_BACKENDS": ["codemem.gateway.filters.StrictFilterBackend"],
     "DEFAULT_RENDERER_CLASSES": [
         "rest_framework.renderers.JSONRenderer",
         "rest_framework.renderers.BrowsableAPIRenderer",
@@ -210,6 +217,8 @@ SPECTACULAR_SETTINGS = {
 LOG_LEVEL = env.text("CODEMEM_LOG_LEVEL", "INFO").upper()
 LOG_FORMAT = env.text("CODEMEM_LOG_FORMAT", "json")
 LOGGING = logs.configuration(level=LOG_LEVEL, form=LOG_FORMAT)
+# Without one, /metrics answers whoever reaches the server: names and counts, no content.
+METRICS_TOKEN = env.text("CODEMEM_METRICS_TOKEN")
 DJANGO_STRUCTLOG_CELERY_ENABLED = True
 DJANGO_STRUCTLOG_IP_LOGGING_ENABLED = False
 SENTRY_DSN = env.text("SENTRY_DSN")

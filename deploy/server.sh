@@ -16,6 +16,8 @@ venv=$private/venv
 python=$venv/bin/python
 run=$instance/run
 log=$instance/log
+# Nothing outside .local is written, not even pip's cache.
+export PIP_CACHE_DIR=$private/cache/pip
 
 say() { printf '%s\n' "$*" >&2; }
 die() { say "codemem: $*"; exit 1; }
@@ -92,15 +94,14 @@ load_settings() {
     . "$instance/env"
     # shellcheck disable=SC1091
     . "$instance/settings"
-    # What this shell already says wins over nothing above: addresses belong to the instance.
-    CODEMEM_DATA_DIRECTORY=$instance/data
-    CODEMEM_STATIC_DIRECTORY=$private/static
-    CODEMEM_LOCAL_REPOSITORY_ROOTS=${CODEMEM_LOCAL_REPOSITORY_ROOTS:+$CODEMEM_LOCAL_REPOSITORY_ROOTS,}$root
-    CODEMEM_LOG_LEVEL=${CODEMEM_LOG_LEVEL:-INFO}
-    PROMETHEUS_MULTIPROC_DIR=$run/metrics
-    PYTHONPYCACHEPREFIX=$private/cache/pycache
-    PYTHONUNBUFFERED=1
     set +a
+    export CODEMEM_DATA_DIRECTORY=$instance/data
+    export CODEMEM_STATIC_DIRECTORY=$private/static
+    export CODEMEM_LOCAL_REPOSITORY_ROOTS=${CODEMEM_LOCAL_REPOSITORY_ROOTS:+$CODEMEM_LOCAL_REPOSITORY_ROOTS,}$root
+    export CODEMEM_LOG_LEVEL=${CODEMEM_LOG_LEVEL:-INFO}
+    export PROMETHEUS_MULTIPROC_DIR=$run/metrics
+    export PYTHONPYCACHEPREFIX=$private/cache/pycache
+    export PYTHONUNBUFFERED=1
 }
 
 manage() { (cd "$root" && CODEMEM_LOG_LEVEL=WARNING "$python" manage.py "$@"); }
@@ -108,11 +109,12 @@ manage() { (cd "$root" && CODEMEM_LOG_LEVEL=WARNING "$python" manage.py "$@"); }
 # --- Processes ------------------------------------------------------------------------------------
 # A pid file is believed only while the process it names runs this program for this instance.
 is_running() {
-    local pid
+    local pid environment
     pid=$(cat "$run/$1.pid" 2>/dev/null) || return 1
-    [ -n "$pid" ] && [ -r "/proc/$pid/environ" ] \
-        && tr '\0' '\n' < "/proc/$pid/environ" 2>/dev/null | grep -qxF "CODEMEM_PROCESS_NAME=codemem-$1" \
-        && tr '\0' '\n' < "/proc/$pid/environ" 2>/dev/null | grep -qxF "CODEMEM_DATA_DIRECTORY=$instance/data"
+    # The process may end while we look.
+    environment=$({ tr '\0' '\n' < "/proc/$pid/environ"; } 2>/dev/null) || return 1
+    grep -qxF "CODEMEM_PROCESS_NAME=codemem-$1" <<< "$environment" \
+        && grep -qxF "CODEMEM_DATA_DIRECTORY=$instance/data" <<< "$environment"
 }
 
 start() {
@@ -151,7 +153,8 @@ start_processes() {
     is_running web || is_running worker || rm -rf "$run/metrics"
     mkdir -p "$run/metrics"
     start web "$venv/bin/gunicorn" codemem.wsgi -c deploy/gunicorn.conf.py --bind "127.0.0.1:$CODEMEM_PORT"
-    start worker "$venv/bin/celery" -A workers.app worker --queues index,embed,maintenance \
+    # A task that is cut off is queued again and safe to run twice, so stopping need not wait for it.
+    REMAP_SIGTERM=SIGQUIT start worker "$venv/bin/celery" -A workers.app worker --queues index,embed,maintenance \
         --concurrency "${CODEMEM_WORKER_CONCURRENCY:-2}" --loglevel WARNING --without-gossip --without-mingle
     start beat "$venv/bin/celery" -A workers.app beat --loglevel WARNING --pidfile=
     wait_for_web
@@ -175,12 +178,19 @@ up() {
     "$root/deploy/services.sh" up "$instance"
     ensure_settings
     load_settings
+    # Checks the database first: what it lacks comes as a sentence with a hint.
     manage migrate --verbosity 0
-    manage check --database default --fail-level ERROR > /dev/null
-    manage collectstatic --noinput --verbosity 0
+    collect_static
     start_processes
     manage found_team --checkout "$root" --credentials "$instance/credentials" --wait
     tour
+}
+
+# Static files come out of the locked packages: collected once for each lock.
+collect_static() {
+    cmp --silent "$venv/.complete" "$private/static/.complete" && return
+    manage collectstatic --noinput --verbosity 0
+    cp "$venv/.complete" "$private/static/.complete"
 }
 
 tour() {
@@ -209,7 +219,7 @@ print_env() {
     . "$instance/credentials"
     printf 'export CODEMEM_URL=%q\n' "$CODEMEM_PUBLIC_URL"
     printf 'export CODEMEM_TOKEN=%q\n' "$CODEMEM_DEVELOPER_TOKEN"
-    printf 'export PATH=%q:"$PATH"\n' "$venv/bin"
+    printf "export PATH=%q:\"\$PATH\"\n" "$venv/bin"
 }
 
 case ${1:-} in

@@ -24,10 +24,10 @@ trap finish EXIT
 set -a
 # shellcheck disable=SC1091
 . "$instance/env"
-CODEMEM_SECRET_KEY=test
-CODEMEM_TEST_INSTANCE=$instance
-CODEMEM_DATA_DIRECTORY=$instance/data
-CODEMEM_LOG_LEVEL=WARNING
-PYTHONPYCACHEPREFIX=$PWD/.local/cache/pycache
 set +a
+export CODEMEM_SECRET_KEY="test"
+export CODEMEM_TEST_INSTANCE=$instance
+export CODEMEM_DATA_DIRECTORY=$instance/data
+export CODEMEM_LOG_LEVEL=WARNING
+export PYTHONPYCACHEPREFIX=$PWD/.local/cache/pycache
 .local/venv/bin/python -m pytest "$@"
