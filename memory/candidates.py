@@ -28,6 +28,8 @@ from memory.values import RecallQuery
 
 PER_GENERATOR = 50
 
+Ranked = tuple[float, UUID]
+
 _SAMPLE_ROWS = 500
 _WORD_STATISTICS = Path(__file__).parent / "sql" / "word_statistics.sql"
 
@@ -104,8 +106,8 @@ def nearest(
     """
     _widen_index_scans()
     vectors, words = _indexed(query.namespace_ids)
-    by_vector: list[tuple[float, UUID]] = []
-    by_words: list[tuple[float, UUID]] = []
+    by_vector: list[Ranked] = []
+    by_words: list[Ranked] = []
     if vector is not None:
         for keys in _apart(query.namespace_ids, vectors):
             rows = answering(caller=caller, query=query, namespace_ids=keys, now=now)
@@ -116,6 +118,46 @@ def nearest(
             by_words += _by_words(rows, terms, namespace_id=keys[0] if keys[0] in words else None)
     best = sorted(by_vector)[:PER_GENERATOR] + sorted(by_words)[:PER_GENERATOR]
     return {key for _, key in best}
+
+
+def nearest_by_vector(rows: QuerySet[Memory], vector: QuestionVector) -> QuerySet[Memory, Ranked]:
+    """Return (cosine distance, id), nearest first; exact, or by the namespace's HNSW index."""
+    same_model = rows.filter(embedding_fingerprint=vector.fingerprint)
+    ranked = same_model.annotate(distance=CosineDistance("embedding", vector.values))
+    return ranked.order_by("distance").values_list("distance", "pk")[:PER_GENERATOR]
+
+
+def nearest_by_bm25(
+    rows: QuerySet[Memory], terms: Sequence[str], *, namespace_id: UUID
+) -> QuerySet[Memory, Ranked]:
+    """Return (negative BM25 score, id), best first; 0 means no word in common."""
+    question = Func(
+        Value(" ".join(terms)),
+        Value(indexes.bm25_index(namespace_id)),
+        function="to_bm25query",
+        output_field=FloatField(),
+    )
+    distance = Func(
+        F("tokens"),
+        question,
+        arg_joiner=" <@> ",
+        template="(%(expressions)s)",
+        output_field=FloatField(),
+    )
+    ranked = rows.annotate(distance=distance).order_by("distance")
+    return ranked.values_list("distance", "pk")[:PER_GENERATOR]
+
+
+def nearest_by_rank(rows: QuerySet[Memory], terms: Sequence[str]) -> QuerySet[Memory, Ranked]:
+    """Return (negative rank, id) of the rows with any of the words, most words first."""
+    rank = Func(
+        F("lexemes"),
+        Value(to_or_tsquery(terms)),
+        template="-ts_rank(%(expressions)s::tsquery)",
+        output_field=FloatField(),
+    )
+    ranked = rows.filter(lexemes__matches_any=terms).annotate(distance=rank)
+    return ranked.order_by("distance", "-pk").values_list("distance", "pk")[:PER_GENERATOR]
 
 
 def _in(namespace_ids: Sequence[UUID]) -> Q:
@@ -144,20 +186,13 @@ def _indexed(namespace_ids: Sequence[UUID]) -> tuple[frozenset[UUID], frozenset[
     )
 
 
-def _by_vector(
-    rows: QuerySet[Memory], vector: QuestionVector, *, is_indexed: bool
-) -> list[tuple[float, UUID]]:
-    """Return (distance, id), nearest first."""
-    near = (
-        rows.filter(embedding_fingerprint=vector.fingerprint)
-        .annotate(distance=CosineDistance("embedding", vector.values))
-        .order_by("distance")
-        .values_list("distance", "pk")[:PER_GENERATOR]
-    )
+def _by_vector(rows: QuerySet[Memory], vector: QuestionVector, *, is_indexed: bool) -> list[Ranked]:
+    """Return the nearest by vector; all that there are, also where an index scan gives up."""
+    near = nearest_by_vector(rows, vector)
     found = list(near)
     if is_indexed and len(found) < PER_GENERATOR:
-        # An approximate scan gives up after hnsw.max_scan_tuples rows; a rare filter may have
-        # left more of them unseen. Bitmap scans still find the few rows, and all of them.
+        # An approximate scan stops after hnsw.max_scan_tuples rows; a rare filter may have left
+        # more of them unseen. Bitmap scans find the few rows, and all of them.
         with connection.cursor() as cursor:
             cursor.execute("SET LOCAL enable_indexscan = off")
             found = list(near.all())
@@ -167,33 +202,12 @@ def _by_vector(
 
 def _by_words(
     rows: QuerySet[Memory], terms: Sequence[str], *, namespace_id: UUID | None
-) -> list[tuple[float, UUID]]:
-    """Return (negative score, id), best first; by BM25 where the namespace has that index."""
-    if namespace_id is not None:
-        question = Func(
-            Value(" ".join(terms)),
-            Value(indexes.bm25_index(namespace_id)),
-            function="to_bm25query",
-            output_field=FloatField(),
-        )
-        distance = Func(
-            F("tokens"),
-            question,
-            arg_joiner=" <@> ",
-            template="(%(expressions)s)",
-            output_field=FloatField(),
-        )
-        ranked = rows.annotate(distance=distance).order_by("distance")
-        best = ranked.values_list("distance", "pk")[:PER_GENERATOR]
-        return [(score, key) for score, key in best if score < 0]
-    rank = Func(
-        F("lexemes"),
-        Value(to_or_tsquery(terms)),
-        template="-ts_rank(%(expressions)s::tsquery)",
-        output_field=FloatField(),
-    )
-    matching = rows.filter(lexemes__matches_any=terms).annotate(distance=rank)
-    return list(matching.order_by("distance", "-pk").values_list("distance", "pk")[:PER_GENERATOR])
+) -> list[Ranked]:
+    """Return the best by words, from the namespace's BM25 index where it has one."""
+    if namespace_id is None:
+        return list(nearest_by_rank(rows, terms))
+    ranked = nearest_by_bm25(rows, terms, namespace_id=namespace_id)
+    return [(score, key) for score, key in ranked if score < 0]
 
 
 def _widen_index_scans() -> None:

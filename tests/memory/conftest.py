@@ -12,6 +12,8 @@ from codemem.accounts.models import Namespace, User
 from codemem.accounts.values import Caller
 from codemem.embedding import EmbeddingUnavailable
 from codemem.words import code_tokens
+from graph import services as graph
+from graph.models import Repository
 from memory.recall import recall
 from memory.services import store_memory
 from memory.values import RecallAnswer, RecallQuery, StoreOutcome
@@ -36,8 +38,7 @@ class WordModel:
         for row, text in zip(rows, texts, strict=True):
             for token in code_tokens(text) or [""]:
                 row[self._places.setdefault(token, len(self._places)) % self.dimensions] += 1
-            row /= np.linalg.norm(row)
-        return rows
+        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 
 
 class AbsentModel(WordModel):
@@ -105,3 +106,17 @@ def ask(writing: Caller, namespace: Namespace, model: WordModel) -> Ask:
         return recall(caller=caller, query=query, now=factories.NOW, provider=provider)
 
     return ask
+
+
+def put_symbols(repository: Repository, *local_names: str) -> list[str]:
+    """Put one file, `src/user.py`, with these methods into the graph; return the methods' ids."""
+    facts = [
+        factories.symbol_fact("src/user.py", name, line=10 * number + 1)
+        for number, name in enumerate(local_names)
+    ]
+    graph.put(
+        repository_id=repository.pk,
+        ref_name=repository.default_branch,
+        snapshot=factories.snapshot(*facts),
+    )
+    return [fact.id for fact in facts]

@@ -7,13 +7,12 @@ import pytest
 from codemem.accounts import services as accounts
 from codemem.accounts.models import Namespace, User
 from codemem.accounts.values import TokenScope
-from graph import services as graph
 from graph.models import Repository
 from memory.recall import QueryInvalid
 from memory.services import delete_memory, restore_memory
 from memory.values import MemoryType, RecallAnswer
 from tests import factories
-from tests.memory.conftest import AbsentModel, Ask, Store
+from tests.memory.conftest import AbsentModel, Ask, Store, put_symbols
 
 NOW = factories.NOW
 pytestmark = pytest.mark.django_db
@@ -229,7 +228,7 @@ def test_k_outside_its_range_is_refused(ask: Ask, k: int):
 
 
 def test_naming_code_finds_what_is_tied_to_it(store: Store, ask: Ask, repository: Repository):
-    symbol = put_symbol(repository)
+    (symbol,) = put_symbols(repository, "User.save")
     store(
         "Must stay idempotent because the queue delivers twice.",
         repository_id=repository.pk,
@@ -244,7 +243,7 @@ def test_naming_code_finds_what_is_tied_to_it(store: Store, ask: Ask, repository
 def test_expand_brings_memories_tied_to_the_same_code(
     store: Store, ask: Ask, repository: Repository
 ):
-    symbol = put_symbol(repository)
+    (symbol,) = put_symbols(repository, "User.save")
     scope = {"repository_id": repository.pk}
     first = store("Saving is idempotent.", links=[symbol], **scope).memory
     store("Colors of charts: blue.", links=[symbol], tags=["ui"], **scope)
@@ -258,7 +257,7 @@ def test_expand_brings_memories_tied_to_the_same_code(
 
 
 def test_impact_names_the_code_a_hit_is_tied_to(store: Store, ask: Ask, repository: Repository):
-    symbol = put_symbol(repository)
+    (symbol,) = put_symbols(repository, "User.save")
     store("Saving is idempotent.", links=[symbol], repository_id=repository.pk)
     answer = ask("saving idempotent", include_impact=True, repository_id=repository.pk)
     assert [linked.id for linked in answer.hits[0].impact] == [symbol]
@@ -269,14 +268,3 @@ def test_recall_needs_few_queries(store: Store, ask: Ask, django_assert_max_num_
     store("Retry webhooks with backoff.")
     with django_assert_max_num_queries(12):
         ask("retry webhooks")
-
-
-def put_symbol(repository: Repository) -> str:
-    """Put one file with one method into the graph and return the method's id."""
-    fact = factories.symbol_fact("src/user.py", "User.save")
-    graph.put(
-        repository_id=repository.pk,
-        ref_name=repository.default_branch,
-        snapshot=factories.snapshot(fact),
-    )
-    return fact.id
