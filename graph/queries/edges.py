@@ -3,8 +3,8 @@
 Reads AGE's label tables by SQL. Everything is bounded: a hub costs no more than its limit allows.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 from uuid import UUID
@@ -152,10 +152,15 @@ def traverse(
     """Walk from some vertices and return every vertex once, by a shortest path.
 
     `kinds` are labels or relations of links; without them facts, candidates and links are all
-    followed. Excluded kinds of nodes are walked through but not returned, so `reached_from` may
-    name a vertex that is left out. Three queries for each level.
+    followed. Nodes of excluded kinds are neither returned nor walked through, except as starts;
+    the same holds for code that is gone. Four queries for each level.
     """
-    walk = _Walk(dict.fromkeys(starts, _Step(depth=0)))
+    walk = _Walk(
+        namespace_id=namespace_id,
+        excluded=frozenset(exclude_node_kinds),
+        steps=dict.fromkeys(starts, _Step(depth=0)),
+        nodes=nodes_of(namespace_id=namespace_id, vertices=starts),
+    )
     labels = [*EdgeKind, LINK_LABEL] if kinds is None else _labels_of(kinds)
     frontier = list(walk.steps)
     for depth in range(1, max_depth + 1):
@@ -173,7 +178,7 @@ def traverse(
         )
         wanted = [row for row in rows if kinds is None or {row.kind, row.label} & set(kinds)]
         frontier = walk.advance(wanted, depth=depth, room=room)
-    return _traversal(walk, namespace_id, algorithm, frozenset(exclude_node_kinds))
+    return walk.traversal(algorithm)
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,18 +329,23 @@ class _Step:
     row: _EdgeRow | None = None
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class _Walk:
     """What a traversal has reached so far, in breadth-first order."""
 
+    namespace_id: UUID
+    excluded: frozenset[NodeKind]
     steps: dict[int, _Step]
-    is_truncated: bool = field(default=False)
+    nodes: dict[int, Node]
+    is_truncated: bool = False
 
-    def advance(self, rows: Iterable[_EdgeRow], *, depth: int, room: int) -> list[int]:
+    def advance(self, rows: Sequence[_EdgeRow], *, depth: int, room: int) -> list[int]:
         """Take the far ends of some edges in, as far as there is room, and return the new ones."""
+        ahead = {row.other for row in rows if row.other not in self.steps}
+        self.nodes |= nodes_of(namespace_id=self.namespace_id, vertices=ahead)
         reached: list[int] = []
         for row in rows:
-            if row.other in self.steps:
+            if row.other in self.steps or not self._may_enter(row.other):
                 continue
             if len(reached) == room:
                 self.is_truncated = True
@@ -344,15 +354,26 @@ class _Walk:
             reached.append(row.other)
         return reached
 
+    def traversal(self, algorithm: Algorithm) -> Traversal:
+        is_breadth_first = algorithm is Algorithm.BREADTH_FIRST
+        order = self.steps if is_breadth_first else _depth_first(self.steps)
+        visits = tuple(self._visit(vertex, self.steps[vertex]) for vertex in order)
+        return Traversal(visits=visits, is_truncated=self.is_truncated)
 
-def _traversal(
-    walk: _Walk, namespace_id: UUID, algorithm: Algorithm, excluded: frozenset[NodeKind]
-) -> Traversal:
-    nodes = nodes_of(namespace_id=namespace_id, vertices=walk.steps)
-    order = walk.steps if algorithm is Algorithm.BREADTH_FIRST else _depth_first(walk.steps)
-    visits = (_visit(vertex, walk.steps[vertex], nodes) for vertex in order)
-    shown = _is_shown(excluded)
-    return Traversal(visits=tuple(filter(shown, visits)), is_truncated=walk.is_truncated)
+    def _may_enter(self, vertex: int) -> bool:
+        if label_of(vertex) is VertexLabel.MEMORY:
+            return NodeKind.MEMORY not in self.excluded
+        return vertex in self.nodes and self.nodes[vertex].kind not in self.excluded
+
+    def _visit(self, vertex: int, step: _Step) -> Visit:
+        row = step.row
+        return Visit(
+            vertex=vertex,
+            depth=step.depth,
+            node=self.nodes.get(vertex),
+            reached_from=row.origin if row else None,
+            edge=row.edge(self.nodes.get(row.source)) if row else None,
+        )
 
 
 def _depth_first(steps: dict[int, _Step]) -> list[int]:
@@ -366,23 +387,3 @@ def _depth_first(steps: dict[int, _Step]) -> list[int]:
         order.append(waiting.pop())
         waiting += children.get(order[-1], [])[::-1]
     return order
-
-
-def _visit(vertex: int, step: _Step, nodes: dict[int, Node]) -> Visit:
-    row = step.row
-    return Visit(
-        vertex=vertex,
-        depth=step.depth,
-        node=nodes.get(vertex),
-        reached_from=row.origin if row else None,
-        edge=row.edge(nodes.get(row.source)) if row else None,
-    )
-
-
-def _is_shown(excluded: frozenset[NodeKind]) -> Callable[[Visit], bool]:
-    def is_shown(visit: Visit) -> bool:
-        if label_of(visit.vertex) is VertexLabel.MEMORY:
-            return NodeKind.MEMORY not in excluded
-        return visit.node is not None and visit.node.kind not in excluded
-
-    return is_shown

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 from uuid import UUID
 
-from django.db.models import F, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models import BigIntegerField, F, OuterRef, Q, QuerySet, Subquery, Value
 
 from graph.models import DEFAULT_LAYER, FileVersion, NodeScore, SymbolVersion
 from graph.symbol_text import embedding_text
@@ -80,6 +80,12 @@ def nodes_of(*, namespace_id: UUID, vertices: Iterable[int]) -> dict[int, Node]:
         for row in found
     )
     return {node.vertex: node for node in map(_node, rows)}
+
+
+def live_symbols_by_key(*, keys: Collection[int]) -> dict[int, Node]:
+    """Return live symbols by the primary keys that a search of visible repositories gave."""
+    rows = _live_symbols().filter(symbol_id__in=list(keys)) if keys else ()
+    return {row.symbol_id: _node(row) for row in rows}
 
 
 def scores_of(*, vertices: Collection[int]) -> dict[int, Score]:
@@ -186,8 +192,10 @@ def _most_important_first(rows: QuerySet[Any]) -> QuerySet[Any]:
     is_file = rows.model is FileVersion
     label, key = (VertexLabel.FILE, "file_id") if is_file else (VertexLabel.SYMBOL, "symbol_id")
     score = NodeScore.objects.filter(node=OuterRef("vertex")).values("rank")
+    # Without the type Django passes 32 bits, and of a label nothing is left.
+    first_vertex = Value(graph_id(label=label, key=0), output_field=BigIntegerField())
     ordered: QuerySet[Any] = (
-        rows.annotate(vertex=F(key) + Value(graph_id(label=label, key=0)))
+        rows.annotate(vertex=F(key) + first_vertex)
         .annotate(score=Subquery(score))
         .order_by(F("score").desc(nulls_last=True), "pk")
     )

@@ -1,0 +1,59 @@
+-- The generators of graph.search: each returns symbol keys and scores, best first, and applies the
+-- same filters. Each begins with a line "-- name: ...".
+
+-- name: by_name
+-- Symbols called so: bare name, name in the file, whole qualified name. More of the name is better.
+select symbol.id,
+    case when symbol.qualified_name = any (%(names)s) then 3 when symbol.local_name = any (%(names)s) then 2 else 1 end
+    as score
+from graph_symbol symbol
+join graph_symbolversion version
+    on version.symbol_id = symbol.id and version.layer = %(layer)s and version.valid_to is null
+left join graph_nodescore rank on rank.node = 3::bigint << 48 | symbol.id
+where symbol.repository_id = any (%(repositories)s)
+    and (symbol.name = any (%(names)s) or symbol.qualified_name = any (%(names)s)
+        or (symbol.name = any (select substring(n from '[^.]*$') from unnest(%(names)s::text[]) n)
+            and symbol.local_name = any (%(names)s)))
+    and (%(kind)s::text is null or symbol.kind = %(kind)s)
+    and (%(language)s::text is null or version.language = %(language)s)
+    and starts_with(symbol.path, %(prefix)s)
+order by score desc, rank.rank desc nulls last, symbol.id
+limit %(limit)s
+
+-- name: by_words_bm25
+-- The index yields its rows in order and goes on until enough of them pass the filters.
+select symbol.id, -(version.tokens <@> to_bm25query(%(words)s, %(index)s)) as score
+from graph_symbolversion version
+join graph_symbol symbol on symbol.id = version.symbol_id
+where version.repository_id = any (%(repositories)s) and version.layer = %(layer)s and version.valid_to is null
+    and (%(kind)s::text is null or symbol.kind = %(kind)s)
+    and (%(language)s::text is null or version.language = %(language)s)
+    and starts_with(symbol.path, %(prefix)s)
+order by version.tokens <@> to_bm25query(%(words)s, %(index)s)
+limit %(limit)s
+
+-- name: by_words
+-- Without BM25: any of the words, ranked by stock full-text search over all that match.
+select symbol.id, ts_rank(to_tsvector('simple', version.tokens), to_tsquery('simple', %(question)s)) as score
+from graph_symbolversion version
+join graph_symbol symbol on symbol.id = version.symbol_id
+where to_tsvector('simple', version.tokens) @@ to_tsquery('simple', %(question)s)
+    and version.repository_id = any (%(repositories)s) and version.layer = %(layer)s and version.valid_to is null
+    and (%(kind)s::text is null or symbol.kind = %(kind)s)
+    and (%(language)s::text is null or version.language = %(language)s)
+    and starts_with(symbol.path, %(prefix)s)
+order by score desc, symbol.id
+limit %(limit)s
+
+-- name: by_meaning
+-- Cosine similarity to vectors of the same model, exact.
+select symbol.id, 1 - (version.embedding <=> %(vector)s::halfvec) as score
+from graph_symbolversion version
+join graph_symbol symbol on symbol.id = version.symbol_id
+where version.repository_id = any (%(repositories)s) and version.layer = %(layer)s and version.valid_to is null
+    and version.embedding is not null and version.embedding_fingerprint = %(fingerprint)s
+    and (%(kind)s::text is null or symbol.kind = %(kind)s)
+    and (%(language)s::text is null or version.language = %(language)s)
+    and starts_with(symbol.path, %(prefix)s)
+order by version.embedding <=> %(vector)s::halfvec
+limit %(limit)s
