@@ -181,7 +181,7 @@ LOCAL_REPOSITORY_ROOTS = tuple(
 # --- Memory and embeddings ----------------------------------------------------------------------
 EMBEDDING_PROVIDER = env.text("CODEMEM_EMBEDDING_PROVIDER", "local")
 MODELS_DIRECTORY = env.directory("CODEMEM_MODELS_DIRECTORY", PRIVATE_DIRECTORY / "models")
-RELEVANCE_FLOOR = env.number("CODEMEM_RELEVANCE_FLOOR", 0.2)
+RELEVANCE_FLOOR = env.number("CODEMEM_RELEVANCE_FLOOR", 0.45)
 MAXIMUM_MEMORY_CHARACTERS = env.integer("CODEMEM_MAXIMUM_MEMORY_CHARACTERS", 20_000, minimum=100)
 
 # --- Gateway ------------------------------------------------------------------------------------

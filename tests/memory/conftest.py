@@ -38,7 +38,8 @@ class WordModel:
         for row, text in zip(rows, texts, strict=True):
             for token in code_tokens(text) or [""]:
                 row[self._places.setdefault(token, len(self._places)) % self.dimensions] += 1
-        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+        return rows
 
 
 class AbsentModel(WordModel):

@@ -1,6 +1,7 @@
 """Reads: who sees what, what past its time means, what is known about code."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -67,7 +68,7 @@ def test_what_is_known_about_code_is_the_most_important_first(
     delete_memory(caller=writing, memory_id=gone.id, now=NOW)
     vertex = graph.get_node(repository_id=repository.pk, id=save).vertex
 
-    def about(caller: Caller = writing, **changes: object) -> list[str]:
+    def about(caller: Caller = writing, **changes: Any) -> list[str]:
         found = queries.memories_about(
             caller=caller, namespace_id=namespace.pk, vertices=[vertex], now=NOW, **changes
         )

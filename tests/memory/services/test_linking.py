@@ -1,5 +1,7 @@
 """Associating memories and code: a closed vocabulary, inside one namespace."""
 
+from typing import Any
+
 import pytest
 
 from codemem.accounts.models import User
@@ -67,7 +69,7 @@ def test_code_may_be_associated_with_code_of_a_named_repository(
     writing: Caller, repository: Repository
 ):
     save, load = put_symbols(repository, "User.save", "User.load")
-    ends = {"source_id": save, "target_id": load, "kind": EXPLAINS, "now": NOW}
+    ends: dict[str, Any] = {"source_id": save, "target_id": load, "kind": EXPLAINS, "now": NOW}
     associate(caller=writing, repository_id=repository.pk, **ends)
     with pytest.raises(LinkUnknown, match="name the repository"):
         associate(caller=writing, **ends)
@@ -121,7 +123,7 @@ def test_nothing_crosses_a_namespace(store: Store, writer: User):
 def test_an_outsider_learns_nothing_and_a_reader_what_is_missing(
     store: Store, outsider: User, reader: User
 ):
-    ends = {
+    ends: dict[str, Any] = {
         "source_id": str(store("One.").memory.id),
         "target_id": str(store("Two.").memory.id),
         "kind": EXPLAINS,
