@@ -86,30 +86,34 @@ def _check_versions(version: int, installed: dict[str, str]) -> list[CheckMessag
 
 
 def _check_age(cursor: Any) -> list[CheckMessage]:
-    problems: list[CheckMessage] = []
     cursor.execute(
-        "SELECT has_schema_privilege('ag_catalog', 'USAGE'),"
-        " has_table_privilege('ag_catalog.ag_label', 'SELECT'),"
-        " has_database_privilege(current_database(), 'CREATE'),"
-        " EXISTS (SELECT FROM pg_cast WHERE castsource = 'bigint'::regtype"
-        "         AND casttarget = 'ag_catalog.graphid'::regtype),"
-        " EXISTS (SELECT FROM pg_amop JOIN pg_opclass ON amopfamily = opcfamily"
-        "         WHERE opcname = 'agtype_ops_btree' AND amopstrategy = 4"
-        "         AND amopopr = 'ag_catalog.>(ag_catalog.agtype,ag_catalog.agtype)'::regoperator)"
+        "SELECT has_schema_privilege('ag_catalog', 'USAGE')"
+        " AND has_database_privilege(current_database(), 'CREATE')"
     )
-    usage, select, create, has_cast, is_swapped = cursor.fetchone()
-    if not (usage and select and create):
-        problems.append(
+    if not cursor.fetchone()[0]:
+        # The names below could not even be looked up.
+        return [
             Error(
                 "This role may not use AGE's catalog or create schemas in this database.",
                 hint=_PROVISION,
                 id="graph.E005",
             )
-        )
+        ]
+    cursor.execute(
+        "SELECT EXISTS (SELECT FROM pg_cast WHERE castsource = 'bigint'::regtype"
+        "               AND casttarget = 'ag_catalog.graphid'::regtype),"
+        "       EXISTS (SELECT FROM pg_amop JOIN pg_opclass ON amopfamily = opcfamily"
+        "               WHERE opcname = 'agtype_ops_btree' AND amopstrategy = 4 AND amopopr ="
+        "               'ag_catalog.>(ag_catalog.agtype,ag_catalog.agtype)'::regoperator)"
+    )
+    has_cast, is_swapped = cursor.fetchone()
+    problems: list[CheckMessage] = []
     if not has_cast:
         problems.append(
             Error(
-                "The casts between bigint and graphid are missing.", hint=_PROVISION, id="graph.E006"
+                "The casts between bigint and graphid are missing.",
+                hint=_PROVISION,
+                id="graph.E006",
             )
         )
     if is_swapped:
