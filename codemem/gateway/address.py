@@ -10,8 +10,8 @@ def address_of(
 ) -> Address:
     """Return the address; a path that names the place wins over headers."""
     return Address(
-        namespace=namespace or _header(request, "Codemem-Namespace"),
-        repository=repository or _header(request, "Codemem-Repository"),
+        namespace=_clean(namespace) or _header(request, "Codemem-Namespace"),
+        repository=_clean(repository) or _header(request, "Codemem-Repository"),
         ref=_header(request, "Codemem-Ref"),
         remote=_header(request, "Codemem-Remote"),
         root_commit=_header(request, "Codemem-Root-Commit"),
@@ -22,4 +22,9 @@ def address_of(
 def _header(request: HttpRequest, name: str) -> str | None:
     # WSGI hands headers over as Latin-1; our client sends branch names as UTF-8.
     value = request.headers.get(name, "")
-    return value.encode("latin-1", "replace").decode("utf-8", "replace").strip() or None
+    return _clean(value.encode("latin-1", "replace").decode("utf-8", "replace"))
+
+
+def _clean(text: str | None) -> str | None:
+    # Postgres takes no NUL, and a name with one is no name: it is looked up and not found.
+    return (text or "").replace("\0", "\ufffd").strip() or None

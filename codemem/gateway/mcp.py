@@ -4,7 +4,6 @@
 session either. A request without a version header is a legacy one (some clients send none).
 """
 
-import json
 from typing import Any
 
 from django.conf import settings
@@ -18,12 +17,11 @@ from mcp.shared.inbound import (
 )
 
 from codemem import metrics
-from codemem.accounts.services import TokenInvalid
 from codemem.client.version import VERSION
 from codemem.gateway import body, tool
 from codemem.gateway.address import address_of
 from codemem.gateway.auth import authenticate
-from codemem.gateway.errors import BodyMalformed, GatewayError, ToolUnknown, response, translate
+from codemem.gateway.errors import BodyMalformed, ToolUnknown, response, translate
 
 MODERN_VERSIONS = ("2026-07-28",)
 LEGACY_VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26")
@@ -33,6 +31,12 @@ INSTRUCTIONS = (
     " depends on a symbol, and store what the next session must know."
 )
 _CAPABILITIES = {"tools": {"listChanged": False}, "resources": {}, "prompts": {}}
+# Announced and empty: clients ask for them whatever is announced, and take "not found" badly.
+_EMPTY_LISTS = {
+    "resources/list": "resources",
+    "resources/templates/list": "resourceTemplates",
+    "prompts/list": "prompts",
+}
 # What one connection may see depends on its token, so nobody else may reuse the answer.
 _CACHEABLE = {"ttlMs": 60_000, "cacheScope": "private"}
 
@@ -65,9 +69,10 @@ def endpoint(
         message = body.read_json(request, maximum_bytes=settings.MAXIMUM_BODY_BYTES)
     except BodyMalformed as error:
         return _failure(None, ProtocolError(_PARSE_ERROR, error.message), status=400)
-    except (TokenInvalid, GatewayError) as error:
+    except Exception as error:
         report = translate(error)
-        assert report is not None
+        if report is None:
+            raise
         metrics.REFUSED.labels(report.code).inc()
         return response(report)
     call = tool.Call(
@@ -103,8 +108,8 @@ def _refuse(request: HttpRequest) -> HttpResponse | None:
 
 
 def _answer(request: HttpRequest, message: Any, call: tool.Call) -> HttpResponse:
-    if not isinstance(message, dict) or not isinstance(message.get("method"), str):
-        error = ProtocolError(_INVALID_REQUEST, "The body must be one JSON-RPC message.")
+    if not _is_message(message):
+        error = ProtocolError(_INVALID_REQUEST, "The body must be one JSON-RPC 2.0 message.")
         return _failure(None, error, status=400)
     version = request.headers.get("MCP-Protocol-Version")
     is_modern = version is not None and version not in LEGACY_VERSIONS
@@ -130,6 +135,16 @@ def _answer(request: HttpRequest, message: Any, call: tool.Call) -> HttpResponse
     return _json({"jsonrpc": "2.0", "id": message["id"], "result": result})
 
 
+def _is_message(message: Any) -> bool:
+    return (
+        isinstance(message, dict)
+        and message.get("jsonrpc") == "2.0"
+        and isinstance(message.get("method"), str)
+        # An id is echoed: nothing else may come back by it.
+        and type(message.get("id", "")) in {str, int}
+    )
+
+
 def _classify(request: HttpRequest, message: dict[str, Any]) -> HttpResponse | None:
     verdict = classify_inbound_request(
         message, headers={name.lower(): value for name, value in request.headers.items()}
@@ -144,6 +159,8 @@ def _dispatch(
     method: str, params: dict[str, Any], call: tool.Call, *, is_modern: bool
 ) -> dict[str, Any]:
     cacheable = _CACHEABLE if is_modern else {}
+    if method in _EMPTY_LISTS:
+        return {_EMPTY_LISTS[method]: [], **cacheable}
     match method:
         case "tools/call":
             return _call_tool(params, call)
@@ -156,17 +173,12 @@ def _dispatch(
                 "instructions": INSTRUCTIONS,
                 **_CACHEABLE,
             }
-        case "resources/list":
-            return {"resources": [], **cacheable}
-        case "resources/templates/list":
-            return {"resourceTemplates": [], **cacheable}
-        case "prompts/list":
-            return {"prompts": [], **cacheable}
         case "resources/read":
             uri = params.get("uri")
-            raise ProtocolError(_INVALID_PARAMS, "Resource not found", {"uri": uri})
+            raise ProtocolError(_INVALID_PARAMS, "Resource not found", {"uri": _text(uri)})
         case "prompts/get":
-            raise ProtocolError(_INVALID_PARAMS, "Prompt not found", {"name": params.get("name")})
+            name = params.get("name")
+            raise ProtocolError(_INVALID_PARAMS, "Prompt not found", {"name": _text(name)})
     if not is_modern:
         return _dispatch_legacy(method, params)
     raise ProtocolError(_METHOD_NOT_FOUND, f"Method not found: {method}")
@@ -191,11 +203,12 @@ def _call_tool(params: dict[str, Any], call: tool.Call) -> dict[str, Any]:
     try:
         called = tool.find_tool(params.get("name"))
     except ToolUnknown as error:
-        raise ProtocolError(_INVALID_PARAMS, f"Unknown tool: {params.get('name')}") from error
+        name = _text(params.get("name"))
+        raise ProtocolError(_INVALID_PARAMS, f"Unknown tool: {name}") from error
     outcome = tool.run(called, arguments=params.get("arguments", {}), call=call)
     # Models read the structured form in some clients and the text in others: both say the same.
     return {
-        "content": [{"type": "text", "text": _dumps(outcome.content)}],
+        "content": [{"type": "text", "text": outcome.text}],
         "structuredContent": outcome.content,
         "isError": outcome.error is not None,
     }
@@ -206,7 +219,7 @@ def _wire(item: tool.Tool) -> dict[str, Any]:
         "name": item.name,
         "description": item.description,
         "inputSchema": item.input_schema,
-        "annotations": dict(item.annotations),
+        "annotations": item.annotations,
     }
     if item.is_core:
         wire["_meta"] = {"anthropic/alwaysLoad": True}
@@ -227,8 +240,11 @@ def _failure(message_id: object, error: ProtocolError, *, status: int) -> HttpRe
 
 
 def _json(payload: dict[str, Any], *, status: int = 200) -> HttpResponse:
-    return HttpResponse(_dumps(payload), content_type="application/json", status=status)
+    # An id may be half of a surrogate pair, which has no UTF-8.
+    content = tool.dumps(payload).encode(errors="replace")
+    return HttpResponse(content, content_type="application/json", status=status)
 
 
-def _dumps(payload: object) -> str:
-    return json.dumps(payload, separators=(",", ":"), ensure_ascii=False)
+def _text(value: object) -> str:
+    """Return what a client sent as a name, short enough to be shown to it again."""
+    return value[:500] if isinstance(value, str) else ""

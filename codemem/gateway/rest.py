@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import Any
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from ninja import NinjaAPI, Router, Schema
 from ninja.openapi.schema import OpenAPISchema
@@ -15,12 +15,10 @@ from codemem.accounts.values import Caller
 from codemem.gateway import body, tool
 from codemem.gateway.address import address_of
 from codemem.gateway.auth import authenticate
-from codemem.gateway.errors import ErrorReport, response, translate
+from codemem.gateway.errors import response, translate
 from graph import queries as graph
 
-api = NinjaAPI(
-    title="codemem", version="1", urls_namespace="rest", docs_url=None, openapi_url=None
-)
+api = NinjaAPI(title="codemem", version="1", urls_namespace="rest", docs_url=None, openapi_url=None)
 
 
 class TokenView(Schema):
@@ -151,6 +149,8 @@ def _run(request: HttpRequest, name: str) -> HttpResponse:
     called = tool.find_tool(name)
     arguments = body.read_json(request, maximum_bytes=settings.MAXIMUM_BODY_BYTES)
     outcome = tool.run(called, arguments=arguments, call=call_of(request))
-    if isinstance(outcome.error, ErrorReport):
-        return response(outcome.error)
-    return JsonResponse(outcome.content, json_dumps_params={"ensure_ascii": False})
+    return HttpResponse(
+        outcome.text,
+        content_type="application/json",
+        status=outcome.error.status if outcome.error else 200,
+    )

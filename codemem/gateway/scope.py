@@ -75,6 +75,7 @@ def namespace_for_write(call: Call, arguments: Arguments, action: Action) -> Nam
     """Return the one namespace that was named; raise NotFound, RightMissing or ScopeNeeded."""
     scope = _named_namespace(call, arguments)
     if scope is None:
+        require_of_token(call, action)
         raise ScopeNeeded(
             "Name the namespace to write to: pass `namespace`, or connect to"
             " /mcp/r/<namespace>/<repository>.",
@@ -95,12 +96,15 @@ def namespaces_to_read(
     readable = accounts.visible_namespaces(caller=call.caller, action=action)
     scopes = tuple(NamespaceScope(row.pk, row.name, Source.INFERRED) for row in readable)
     if not scopes:
-        raise _nothing_visible(call, action)
+        require_of_token(call, action)
+        raise NotFound(
+            "You are not a member of any namespace.", hint="Ask an owner to add you in the admin."
+        )
     return scopes, Source.INFERRED
 
 
 def find_repository(
-    call: Call, arguments: Arguments, action: Action, *, namespaces: Sequence[NamespaceScope]
+    call: Call, arguments: Arguments, *, namespaces: Sequence[NamespaceScope]
 ) -> RepositoryScope | None:
     """Return the repository that the call names, if it names one; raise NotFound for a wrong one.
 
@@ -111,7 +115,7 @@ def find_repository(
     if name is not None:
         found = graph.find_repositories(namespace_ids=tuple(by_id), name=name)
         if not found:
-            raise NotFound(f"There is no repository {name!r} here.")
+            raise repository_unknown(name)
         return _one_repository(found, by_id, source)
     if call.address.remote or call.address.root_commit:
         found = graph.find_repositories_by_alias(
@@ -128,7 +132,7 @@ def find_repository(
 def repository_to_read(call: Call, arguments: Arguments, action: Action) -> RepositoryScope:
     """Return the repository of a question about code; infer it when there is only one."""
     namespaces, _ = namespaces_to_read(call, arguments, action)
-    named = find_repository(call, arguments, action, namespaces=namespaces)
+    named = find_repository(call, arguments, namespaces=namespaces)
     if named is not None:
         return named
     by_id = {scope.id: scope for scope in namespaces}
@@ -139,7 +143,9 @@ def repository_to_read(call: Call, arguments: Arguments, action: Action) -> Repo
             hint="A maintainer registers one: `manage.py register_repository`, or the admin.",
         )
     if len(found) > 1:
-        names = ", ".join(sorted(f"{by_id[row.namespace_id].name}/{row.name}" for row in found)[:20])
+        names = ", ".join(
+            sorted(f"{by_id[row.namespace_id].name}/{row.name}" for row in found)[:20]
+        )
         raise ScopeNeeded(
             "Name the repository: pass `repository` (and `namespace`), or connect to"
             " /mcp/r/<namespace>/<repository>.",
@@ -161,7 +167,7 @@ def ref_to_read(
     if not state.is_indexed and arguments.ref is not None:
         raise RefNotIndexed(
             f"Ref {arguments.ref!r} of {repository.name} is not indexed.",
-            hint=f"Leave `ref` out to ask about {repository.default_branch or 'the default branch'}.",
+            hint="Leave `ref` out to ask about the default branch.",
         )
     if not state.is_indexed and asked is not None:
         state = graph.get_ref_state(repository_id=repository.id, ref=None)
@@ -169,7 +175,9 @@ def ref_to_read(
     if not state.is_indexed:
         raise RefNotIndexed(
             f"{repository.name} is not indexed yet.",
-            hint="An index run is on its way." if shown.pending else "Ask a maintainer to index it.",
+            hint="An index run is on its way."
+            if shown.pending
+            else "Ask a maintainer to index it.",
         )
     return state, shown
 
@@ -210,18 +218,27 @@ def echo_namespaces(scopes: Sequence[NamespaceScope], source: Source) -> ScopeEc
 
 def require(call: Call, action: Action, scope: NamespaceScope) -> None:
     """Raise RightMissing, naming what is missing, unless the caller may do this."""
-    if call.caller.can(action, scope.id):
-        return
-    permission = PERMISSIONS[action]
-    if permission.scope not in call.caller.scopes:
+    require_of_token(call, action)
+    if not call.caller.can(action, scope.id):
+        role = PERMISSIONS[action].role
         raise RightMissing(
-            f"This token may not {action}: it lacks the scope {permission.scope}.",
+            f"You may not {action} in {scope.name}: that takes the role {role.title}.",
+            hint="Ask an owner of the namespace.",
+        )
+
+
+def require_of_token(call: Call, action: Action) -> None:
+    """Raise RightMissing when the token's scopes rule this out, wherever it is asked for."""
+    scope = PERMISSIONS[action].scope
+    if scope not in call.caller.scopes:
+        raise RightMissing(
+            f"This token may not {action}: it lacks the scope {scope}.",
             hint="Make a token with that scope in the admin.",
         )
-    raise RightMissing(
-        f"You may not {action} in {scope.name}: that takes the role {permission.role.title}.",
-        hint="Ask an owner of the namespace.",
-    )
+
+
+def repository_unknown(name: str) -> NotFound:
+    return NotFound(f"There is no repository {name!r} here.")
 
 
 def _named_namespace(call: Call, arguments: Arguments) -> NamespaceScope | None:
@@ -266,15 +283,6 @@ def _one_repository(
         places = ", ".join(sorted(namespaces[row.namespace_id].name for row in found))
         raise Ambiguous(f"{found[0].name} exists in several namespaces: {places}. Name one.")
     return RepositoryScope(namespaces[found[0].namespace_id], found[0], source)
-
-
-def _nothing_visible(call: Call, action: Action) -> Exception:
-    if call.caller.roles:
-        scope = PERMISSIONS[action].scope
-        return RightMissing(f"This token may not {action} anywhere: it lacks the scope {scope}.")
-    return NotFound(
-        "You are not a member of any namespace.", hint="Ask an owner to add you in the admin."
-    )
 
 
 def _candidates(call: Call, action: Action) -> str:

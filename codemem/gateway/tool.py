@@ -4,6 +4,7 @@ MCP and REST both loop over `registry()` and run tools through `run`; neither na
 """
 
 import json
+import math
 import time
 import types
 from collections.abc import Callable, Mapping
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar, get_type_hints
 
+import sentry_sdk
 import structlog
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -20,6 +22,8 @@ from codemem.gateway import statistics
 from codemem.gateway.errors import ArgumentsInvalid, ErrorReport, ToolUnknown, translate
 
 log = structlog.get_logger(__name__)
+
+_DEEPEST_ARGUMENT = 16
 
 
 class Arguments(BaseModel):
@@ -72,16 +76,9 @@ class Tool:
     arguments: type[Arguments]
     result: type[Result]
     function: Callable[[Call, Any], Result]
-    annotations: Mapping[str, bool]
+    input_schema: dict[str, Any]
+    annotations: dict[str, bool]
     is_core: bool
-
-    @property
-    def input_schema(self) -> dict[str, Any]:
-        return _compact(self.arguments.model_json_schema())
-
-    @property
-    def output_schema(self) -> dict[str, Any]:
-        return _compact(self.result.model_json_schema(mode="serialization"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +87,11 @@ class Outcome:
 
     content: dict[str, Any]
     error: ErrorReport | None = None
+
+    @property
+    def text(self) -> str:
+        """The content as every surface writes it, byte for byte."""
+        return dumps(self.content)
 
 
 _REGISTRY: dict[str, Tool] = {}
@@ -118,6 +120,7 @@ def tool(
             arguments=hints["arguments"],
             result=hints["return"],
             function=function,
+            input_schema=_compact(hints["arguments"].model_json_schema()),
             annotations={
                 "readOnlyHint": reads_only,
                 "destructiveHint": destructive,
@@ -145,7 +148,10 @@ def find_tool(name: object) -> Tool:
 
 
 def run(tool: Tool, *, arguments: object, call: Call) -> Outcome:
-    """Validate, run, time and count one call; anticipated errors come back as an Outcome."""
+    """Validate, run, time and count one call; errors come back as an Outcome.
+
+    An error that nobody anticipated goes to Sentry and the log, and the caller gets a sentence.
+    """
     started = time.perf_counter()
     outcome = _run(tool, arguments=arguments, call=call)
     seconds = time.perf_counter() - started
@@ -165,30 +171,74 @@ def run(tool: Tool, *, arguments: object, call: Call) -> Outcome:
 def _run(tool: Tool, *, arguments: object, call: Call) -> Outcome:
     try:
         result = tool.function(call, _validate(tool, arguments))
-    except Exception as error:
-        report = translate(error)
-        if report is None:
-            raise
+    except Exception as error:  # noqa: BLE001  what nobody anticipated is an answer, too
+        report = translate(error) or _report_defect(tool, error)
         return Outcome(content=report.body, error=report)
     return Outcome(content=result.model_dump(mode="json", exclude_none=True, by_alias=True))
 
 
+def _report_defect(tool: Tool, error: Exception) -> ErrorReport:
+    sentry_sdk.capture_exception(error)
+    log.error("tool_failed", tool=tool.name, exc_info=error)
+    return ErrorReport(
+        "internal_error", 500, "The server met an error of its own; it has been reported."
+    )
+
+
 def _validate(tool: Tool, arguments: object) -> Arguments:
-    if not isinstance(arguments, Mapping):
+    if not isinstance(arguments, dict):
         raise ArgumentsInvalid("The arguments must be a JSON object.")
+    _refuse_what_cannot_be_kept(arguments)
     try:
         # As JSON: ISO text is a time and a string an enum, but "3" is never 3.
-        return tool.arguments.model_validate_json(json.dumps(dict(arguments)))
+        return tool.arguments.model_validate_json(json.dumps(arguments))
     except ValidationError as error:
         raise ArgumentsInvalid(_sentence(error)) from None
+
+
+def _refuse_what_cannot_be_kept(arguments: dict[str, Any]) -> None:
+    """Refuse what JSON can say and Postgres cannot: NUL, halves of a character, infinity."""
+    waiting: list[tuple[str, Any, int]] = [(key, value, 1) for key, value in arguments.items()]
+    while waiting:
+        where, value, depth = waiting.pop()
+        if depth > _DEEPEST_ARGUMENT:
+            raise ArgumentsInvalid(f"{_shown(where)}: nested too deeply.")
+        if isinstance(value, dict):
+            waiting += [(where, part, depth + 1) for item in value.items() for part in item]
+        elif isinstance(value, list):
+            waiting += [(where, part, depth + 1) for part in value]
+        elif isinstance(value, str) and "\0" in value:
+            raise ArgumentsInvalid(f"{_shown(where)}: a NUL character cannot be stored or found.")
+        elif isinstance(value, str) and not _is_unicode(value):
+            raise ArgumentsInvalid(f"{_shown(where)}: half of a surrogate pair is no character.")
+        elif isinstance(value, float) and not math.isfinite(value):
+            raise ArgumentsInvalid(f"{_shown(where)}: must be a finite number.")
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _shown(name: str) -> str:
+    """Return a name that a caller made up in a form that any answer can carry."""
+    return name[:100].encode("ascii", "backslashreplace").decode().replace("\0", "\\0")
 
 
 def _sentence(error: ValidationError) -> str:
     parts = []
     for problem in error.errors(include_url=False, include_input=False, include_context=False):
-        where = ".".join(str(part) for part in problem["loc"]) or "arguments"
+        where = _shown(".".join(str(part) for part in problem["loc"])) or "arguments"
         parts.append(f"{where}: {problem['msg'][:200]}")
     return "; ".join(parts[:10]) + "."
+
+
+def dumps(payload: object) -> str:
+    """Return compact JSON, as it is served."""
+    return json.dumps(payload, separators=(",", ":"), ensure_ascii=False)
 
 
 def _compact(schema: dict[str, Any]) -> dict[str, Any]:

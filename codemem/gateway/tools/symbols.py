@@ -1,7 +1,6 @@
 """Tools about what the code is: search, symbols, dependents, traversal, tree, importance."""
 
 from typing import Literal
-from uuid import UUID
 
 from pydantic import Field
 
@@ -10,13 +9,14 @@ from codemem.embedding import EmbeddingUnavailable, from_settings
 from codemem.gateway import scope as scopes
 from codemem.gateway import views
 from codemem.gateway.errors import Ambiguous, NotFound, register
-from codemem.gateway.tool import Call, CodeArguments, tool
+from codemem.gateway.tool import Call, CodeArguments, Result, tool
 from codemem.gateway.views import CodeResult, EdgeView, MemoryView, NodeView
 from graph import queries as graph
 from graph import search
 from graph.values import Direction, EdgeKind, Node, NodeKind, TreeNode, Visit
 from memory import queries as memory
 from memory.links import vertex_of
+from memory.services.linking import memory_id_of
 from memory.values import RelationshipKind
 
 register(
@@ -75,7 +75,8 @@ class SearchResult(CodeResult):
 def search_code(call: Call, arguments: SearchArguments) -> SearchResult:
     """Find symbols by what they are called or what they do. Use it when you do not know the name
     to look for: `text` matches words of names, signatures and documentation, `semantic` meaning,
-    `hybrid` both."""
+    `hybrid` both.
+    """
     place = scopes.repository_to_read(call, arguments, Action.READ_GRAPH)
     _, code = scopes.ref_to_read(call, arguments, place.repository)
     embedded, note = None, None
@@ -83,7 +84,7 @@ def search_code(call: Call, arguments: SearchArguments) -> SearchResult:
         try:
             provider = from_settings()
             vector = provider.embed([arguments.query], kind="query")[0]
-            embedded = search.QueryVector(vector=vector, fingerprint=provider.fingerprint)
+            embedded = search.QueryVector(vector=vector.tolist(), fingerprint=provider.fingerprint)
         except EmbeddingUnavailable:
             if arguments.mode == "semantic":
                 raise
@@ -127,7 +128,8 @@ class SymbolInfoResult(CodeResult):
 @tool(reads_only=True)
 def get_symbol_info(call: Call, arguments: SymbolInfoArguments) -> SymbolInfoResult:
     """Look up one symbol or file: where it is, its signature and documentation, how many use it,
-    and what the team remembers about it."""
+    and what the team remembers about it.
+    """
     place, code, node = _one_node(call, arguments)
     users = graph.dependents(
         namespace_id=place.namespace.id,
@@ -172,7 +174,8 @@ class SymbolGraphResult(CodeResult):
 def get_symbol_graph(call: Call, arguments: SymbolGraphArguments) -> SymbolGraphResult:
     """Show who uses a symbol (`in`), what it uses (`out`), and who is affected up to `depth` steps
     away. Use it before you change or remove something: the callers you have not seen are here.
-    MAY_CALL marks candidates, which may be wrong."""
+    MAY_CALL marks candidates, which may be wrong.
+    """
     place, code, node = _one_node(call, arguments)
     near = graph.neighbors(
         namespace_id=place.namespace.id,
@@ -202,7 +205,7 @@ class TraverseArguments(CodeArguments):
         [], max_length=40, description="Only these; default all."
     )
     exclude_kinds: list[Kind | Literal["memory"]] = Field(
-        [], description="Neither shown nor walked through."
+        [], max_length=20, description="Walked through, but not shown."
     )
     limit: int = Field(200, ge=1, le=2000)
 
@@ -222,19 +225,22 @@ class TraverseResult(CodeResult):
 @tool(reads_only=True)
 def graph_traverse(call: Call, arguments: TraverseArguments) -> TraverseResult:
     """Walk from one symbol, file or memory over code and memory edges; each visit says by which
-    edge it was reached. For the dependents of a symbol get_symbol_graph is shorter."""
+    edge it was reached. For the dependents of a symbol get_symbol_graph is shorter.
+    """
     place = scopes.repository_to_read(call, arguments, Action.READ_GRAPH)
     _, code = scopes.ref_to_read(call, arguments, place.repository)
     excluded = frozenset(NodeKind(kind) for kind in arguments.exclude_kinds)
+    kinds = [str(kind) for kind in arguments.include_relationships]
     if not call.caller.can(Action.READ_MEMORY, place.namespace.id):
-        excluded |= {NodeKind.MEMORY}
+        # Not through memories either: what they tie together is part of what they say.
+        kinds = [kind for kind in kinds or EdgeKind if kind in set(EdgeKind)]
     walk = graph.traverse(
         namespace_id=place.namespace.id,
         starts=[_start(call, place, arguments.start_id)],
         max_depth=arguments.max_depth,
         algorithm=graph.Algorithm(arguments.algorithm),
         direction=Direction(arguments.direction),
-        kinds=[str(kind) for kind in arguments.include_relationships] or None,
+        kinds=kinds or None,
         exclude_node_kinds=excluded,
         node_limit=arguments.limit,
     )
@@ -255,7 +261,7 @@ class TreeArguments(CodeArguments):
     limit: int = Field(200, ge=1, le=2000, description="Of nodes, the most important first.")
 
 
-class TreeView(views.Result):
+class TreeView(Result):
     id: str
     kind: str
     symbol_count: int | None = None
@@ -271,7 +277,8 @@ class TreeResult(CodeResult):
 @tool(reads_only=True)
 def summary_tree(call: Call, arguments: TreeArguments) -> TreeResult:
     """Show what a directory, file or class contains, the most important first, with symbol counts:
-    a map of a repository you do not know yet."""
+    a map of a repository you do not know yet.
+    """
     place = scopes.repository_to_read(call, arguments, Action.READ_GRAPH)
     _, code = scopes.ref_to_read(call, arguments, place.repository)
     tree = graph.tree(
@@ -303,7 +310,8 @@ class ImportantResult(CodeResult):
 def find_important_nodes(call: Call, arguments: ImportantArguments) -> ImportantResult:
     """List the files and symbols that most of the repository rests on (PageRank over calls,
     imports, references and inheritance), highest first. Where to read first, and where to be most
-    careful."""
+    careful.
+    """
     place = scopes.repository_to_read(call, arguments, Action.READ_GRAPH)
     _, code = scopes.ref_to_read(call, arguments, place.repository)
     found = graph.important_nodes(
@@ -411,10 +419,12 @@ def _start(call: Call, place: scopes.RepositoryScope, text: str) -> int:
     """Return the vertex of a code id or of a memory that the caller may see."""
     if text.startswith(("sym:", "file:")):
         return graph.get_node(repository_id=place.repository.id, id=text).vertex
-    try:
-        memory_id = UUID(text)
-    except ValueError:
-        raise NotFound(f"There is no node {text!r}.", hint="Pass sym:..., file:... or a memory's id.") from None
+    memory_id = memory_id_of(text)
+    if memory_id is None:
+        raise NotFound(
+            f"There is no node {text!r}.", hint="Pass sym:..., file:... or a memory's id."
+        )
+    scopes.require_of_token(call, Action.READ_MEMORY)
     stored = memory.get_memory(caller=call.caller, memory_id=memory_id, now=call.now)
     if stored.namespace_id != place.namespace.id:
         raise memory.unknown(memory_id)
@@ -467,5 +477,3 @@ def _tree_view(tree: TreeNode) -> TreeView:
         children=[_tree_view(child) for child in tree.children] or None,
         truncated=True if tree.is_truncated else None,
     )
-
-

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import Literal
+from uuid import UUID
 
 from pydantic import Field
 
@@ -73,15 +74,16 @@ class StatusResult(Result):
 def codemem_status(call: Call, arguments: StatusArguments) -> StatusResult:
     """Report how the server is: what it holds for you, which commit of the repository it shows,
     whether its parts answer, what waits in the queues, and calls and latency of each tool over all
-    processes."""
+    processes.
+    """
     wanted = arguments.include or _SECTIONS
     namespaces, source = scopes.namespaces_to_read(call, arguments, Action.READ_GRAPH)
-    repository = scopes.find_repository(call, arguments, Action.READ_GRAPH, namespaces=namespaces)
+    repository = scopes.find_repository(call, arguments, namespaces=namespaces)
+    if repository is not None:
+        namespaces = (repository.namespace,)
     notes: list[str] = []
     result = StatusResult(
-        scope=scopes.echo(repository)
-        if repository
-        else scopes.echo_namespaces(namespaces, source),
+        scope=scopes.echo(repository) if repository else scopes.echo_namespaces(namespaces, source),
         server=ServerView(version=VERSION, now=call.now),
     )
     if "counts" in wanted:
@@ -119,12 +121,17 @@ class ListResult(Result):
 
 @tool(reads_only=True)
 def list_namespaces(call: Call, arguments: ListArguments) -> ListResult:
-    """List the namespaces you belong to, with your role, their repositories, and how many memories
-    they hold."""
+    """List the namespaces you belong to (or only the one named, or those that have the repository
+    named), with your role, their repositories, and how many memories they hold.
+    """
     mine = list(accounts.member_namespaces(caller=call.caller))
     if arguments.namespace is not None:
         named = scopes.get_namespace(call, arguments.namespace)
         mine = [row for row in mine if row.pk == named.id]
+    if arguments.repository is not None:
+        ids = [row.pk for row in mine]
+        holding = _namespaces_holding(arguments.repository, namespace_ids=ids)
+        mine = [row for row in mine if row.pk in holding]
     held = {
         counted.namespace_id: counted.total
         for counted in memory.counts(caller=call.caller, now=call.now)
@@ -164,6 +171,13 @@ def _counts(call: Call, namespaces: Sequence[scopes.NamespaceScope]) -> CountsVi
         nodes=dict(counts.nodes),
         edges=dict(counts.edges),
     )
+
+
+def _namespaces_holding(repository: str, *, namespace_ids: Sequence[UUID]) -> set[UUID]:
+    found = graph.find_repositories(namespace_ids=namespace_ids, name=repository)
+    if not found:
+        raise scopes.repository_unknown(repository)
+    return {row.namespace_id for row in found}
 
 
 def _queues(notes: list[str]) -> dict[str, int] | None:

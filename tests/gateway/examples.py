@@ -1,0 +1,124 @@
+"""One example of every tool: arguments that work, arguments that do not, and other people's ids."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from tests.gateway.team import DECISION, Team
+
+NOBODYS_ID = UUID("01920000-0000-7000-8000-00000000dead")
+CHARGE = "sym:app/billing.py#charge"
+NOBODYS_CODE = "sym:app/nothing.py#nobody"
+PLACE = {"namespace": "team", "repository": "app"}
+
+# Line 22 of app/billing.py is inside charge.
+DIFF = """\
+diff --git a/app/billing.py b/app/billing.py
+--- a/app/billing.py
++++ b/app/billing.py
+@@ -22 +22 @@
+-    return 1
++    return 2
+"""
+
+Arguments = dict[str, Any]
+# What is theirs, and what nobody has.
+Foreign = tuple[object, object]
+
+
+def _no_ids(_team: Team) -> Mapping[str, Foreign]:
+    return {}
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """`works` are arguments for a member; `mistake` replaces some so that the tool refuses.
+
+    `foreign` names, for each parameter that takes an id, the id of something of `team` and one of
+    nothing: whoever is not in `team` must get the same answer to both.
+    """
+
+    works: Callable[[Team], Arguments]
+    mistake: Arguments
+    foreign: Callable[[Team], Mapping[str, Foreign]] = field(default=_no_ids)
+    writes: bool = False
+
+
+def _code(_team: Team) -> Mapping[str, Foreign]:
+    return {"qualified_name": (CHARGE, NOBODYS_CODE)}
+
+
+EXAMPLES: Mapping[str, Example] = {
+    # The same words again: nothing is made, so every surface answers about the same memory.
+    "store_memory": Example(
+        lambda _team: {**PLACE, "content": DECISION, "memory_type": "decision", "tags": ["money"]},
+        {"content": " "},
+        lambda team: {
+            "links": ([str(team.note)], [str(NOBODYS_ID)]),
+        },
+        writes=True,
+    ),
+    "recall": Example(
+        lambda _team: {
+            **PLACE,
+            "query": "How are invoice totals rounded?",
+            "explain": True,
+            "include_impact": True,
+            "expand": True,
+        },
+        {"k": 51},
+    ),
+    "delete_memory": Example(
+        lambda team: {"id": str(team.decision), "reason": "It no longer holds."},
+        {"id": str(NOBODYS_ID)},
+        lambda team: {"id": (str(team.decision), str(NOBODYS_ID))},
+        writes=True,
+    ),
+    "associate_memories": Example(
+        lambda team: {
+            **PLACE,
+            "source_id": str(team.decision),
+            "target_id": CHARGE,
+            "relationship": "EXPLAINS",
+            "weight": 0.5,
+        },
+        {"target_id": NOBODYS_CODE},
+        lambda team: {
+            "source_id": (str(team.decision), str(NOBODYS_ID)),
+            "target_id": (str(team.note), str(NOBODYS_ID)),
+        },
+        writes=True,
+    ),
+    "search_code": Example(
+        lambda _team: {**PLACE, "query": "charge a customer", "k": 3}, {"mode": "guess"}
+    ),
+    "get_symbol_info": Example(
+        lambda _team: {**PLACE, "qualified_name": CHARGE, "include_dependencies": True},
+        {"qualified_name": NOBODYS_CODE},
+        _code,
+    ),
+    "get_symbol_graph": Example(
+        lambda _team: {**PLACE, "qualified_name": "charge", "depth": 3},
+        {"qualified_name": NOBODYS_CODE},
+        _code,
+    ),
+    "graph_traverse": Example(
+        lambda team: {**PLACE, "start_id": str(team.decision), "max_depth": 3},
+        {"start_id": "nothing"},
+        lambda team: {"start_id": (str(team.decision), str(NOBODYS_ID))},
+    ),
+    "summary_tree": Example(
+        lambda _team: {**PLACE, "start_id": "pkg:app/"},
+        {"start_id": "pkg:nowhere/"},
+        lambda _team: {"start_id": ("file:app/billing.py", "file:app/nothing.py")},
+    ),
+    "find_important_nodes": Example(lambda _team: {**PLACE, "top_k": 5}, {"kinds": ["galaxy"]}),
+    "review_diff": Example(lambda _team: {**PLACE, "diff": DIFF}, {"diff": "Not a diff."}),
+    "codemem_status": Example(
+        # Without "tools": each call that is compared is itself counted there.
+        lambda _team: {**PLACE, "include": ["counts", "code", "health", "queues", "runs"]},
+        {"include": ["weather"]},
+    ),
+    "list_namespaces": Example(lambda _team: dict(PLACE), {"namespace": "nowhere"}),
+}
