@@ -23,7 +23,6 @@ from memory.candidates import QuestionVector, answering
 from memory.models import Memory
 from memory.queries import shown, stored
 from memory.scoring import Evidence, WordStatistics
-from memory.services.storing import valid_tags
 from memory.values import (
     MAXIMUM_EXPANSION_DEPTH,
     MAXIMUM_HITS,
@@ -32,6 +31,9 @@ from memory.values import (
     RecallQuery,
     StoredMemory,
 )
+from memory.wording import printable, valid_tags
+
+MAXIMUM_QUESTION_CHARACTERS = 8_000  # no model reads more; what stands behind is left out
 
 logger = structlog.get_logger(__name__)
 
@@ -87,7 +89,7 @@ def _checked(caller: Caller, query: RecallQuery) -> RecallQuery:
     mine = dict.fromkeys(key for key in query.namespace_ids if caller.can(Action.READ_MEMORY, key))
     return replace(
         query,
-        text=query.text.replace("\0", " "),
+        text=printable(query.text)[:MAXIMUM_QUESTION_CHARACTERS],
         namespace_ids=tuple(mine),
         tags=frozenset(valid_tags(query.tags)),
         exclude_tags=frozenset(valid_tags(query.exclude_tags)),

@@ -5,8 +5,9 @@ from memory.queries import MemoryUnknown
 from memory.services.linking import LinkUnknown, NodesApart, WeightInvalid, associate
 from memory.services.retirement import MemoryTaken, delete_memory, restore_memory
 from memory.services.rights import NamespaceUnknown, RightMissing
-from memory.services.storing import MemoryInvalid, RepositoryUnknown, store_memory
+from memory.services.storing import RepositoryUnknown, store_memory
 from memory.services.upkeep import embed_missing, expire_due
+from memory.wording import MemoryInvalid
 
 __all__ = [
     "LinkUnknown",

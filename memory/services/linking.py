@@ -22,6 +22,7 @@ MAXIMUM_MENTIONS = 20
 MAXIMUM_LINKS = 100
 
 _NAMES_TRIED = 40
+_LINKS_OF_A_MEMORY = 1_000
 
 
 class LinkUnknown(Exception):
@@ -125,12 +126,16 @@ def mentioned_ties(*, repository_id: UUID, content: str, besides: Iterable[Tie] 
 
 
 def tie_memory(memory: Memory, ties: Sequence[Tie], *, actor: str, now: datetime) -> None:
-    """Write a memory's vertex and its ties, in the caller's transaction."""
+    """Write a memory's vertex and its ties, in the caller's transaction.
+
+    A tie that is there with more weight stays: a mention must not weaken an explicit link.
+    """
     source = graph.ensure_memory_vertex(
         namespace_id=memory.namespace_id, number=memory.number, memory_id=memory.pk
     )
+    present = _weights_from(source, namespace_id=memory.namespace_id)
     for tie in ties:
-        if tie.vertex != source:
+        if tie.vertex != source and tie.weight > present.get(tie.vertex, 0.0):
             graph.link(
                 namespace_id=memory.namespace_id,
                 source=source,
@@ -148,6 +153,17 @@ def memory_id_of(end: str) -> UUID | None:
         return UUID(end)
     except ValueError:
         return None
+
+
+def _weights_from(source: int, *, namespace_id: UUID) -> dict[int, float]:
+    links = graph_queries.links_of(
+        namespace_id=namespace_id, vertices=[source], limit=_LINKS_OF_A_MEMORY
+    )
+    return {
+        link.target: link.confidence
+        for link in links
+        if link.source == source and link.kind == RelationshipKind.RELATES_TO
+    }
 
 
 def _linked(

@@ -1,8 +1,6 @@
 """Storing a memory: its words made fit to keep, once in its scope, embedded, tied to code."""
 
 import hashlib
-import re
-import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -26,20 +24,14 @@ from memory.models import Memory
 from memory.services.linking import Tie, mentioned_ties, named_ties, tie_memory
 from memory.services.rights import require
 from memory.values import MemoryType, StoreAction, StoreOutcome
+from memory.wording import MemoryInvalid, valid_content, valid_tags
 
-MAXIMUM_TAGS = 50
-MAXIMUM_TAG_CHARACTERS = 100
 MAXIMUM_TTL_HOURS = 24 * 366 * 10
 
 _ONCE_IN_SCOPE = "memory_content_once_in_scope"
 _ATTEMPTS = 5
 _LONGEST_BRANCH = 255
-_KEPT_CONTROLS = "\n\t"
 logger = structlog.get_logger(__name__)
-
-
-class MemoryInvalid(Exception):
-    """What was to be stored cannot be; the message is a sentence that says how to mend it."""
 
 
 class RepositoryUnknown(Exception):
@@ -80,7 +72,7 @@ def store_memory(
         namespace_id=namespace_id,
         repository_id=_known_repository(namespace_id, repository_id),
         branch=_valid_branch(branch, repository_id),
-        content=valid_content(content),
+        content=valid_content(content, maximum_characters=settings.MAXIMUM_MEMORY_CHARACTERS),
         memory_type=_valid_type(memory_type),
         importance=_valid_share("importance", importance),
         confidence=_valid_share("confidence", confidence),
@@ -92,51 +84,13 @@ def store_memory(
     )
     if auto_link and repository_id is not None:
         ties += mentioned_ties(repository_id=repository_id, content=draft.content, besides=ties)
-    if existing := _same(draft, now=now):
-        return _merge(existing, draft, ties, now=now)
-    draft.embed(provider)
     for _ in range(_ATTEMPTS):
-        if memory := _insert(draft, ties, now=now):
-            return _outcome(memory, StoreAction.CREATED, ties, now=now)
-        if existing := _same(draft, now=now):
-            return _merge(existing, draft, ties, now=now)
+        if outcome := _repeated(draft, ties, now=now):
+            return outcome
+        draft.embed(provider)
+        if outcome := _created(draft, ties, now=now):
+            return outcome
     raise MemoryInvalid("This memory is being stored and removed at the same time; try again.")
-
-
-def valid_content(content: str) -> str:
-    """Return the text as it is kept: NFC, plain line ends, no control characters, trimmed.
-
-    Raise MemoryInvalid when nothing visible is left, or too much.
-    """
-    text = unicodedata.normalize("NFC", re.sub(r"\r\n?", "\n", content))
-    kept = _without_controls(text).strip().strip("\ufeff").strip()
-    if not any(_is_visible(character) for character in kept):
-        raise MemoryInvalid("A memory needs words: its content is empty.")
-    if len(kept) > settings.MAXIMUM_MEMORY_CHARACTERS:
-        raise MemoryInvalid(
-            f"The content has {len(kept):,} characters; at most"
-            f" {settings.MAXIMUM_MEMORY_CHARACTERS:,} are kept. Store what was learned, not the"
-            " material, or split it."
-        )
-    return kept
-
-
-def valid_tags(tags: Iterable[str]) -> tuple[str, ...]:
-    """Return tags as they are kept and compared: lower case, each once; raise MemoryInvalid."""
-    cleaned = (
-        re.sub(r"\s+", " ", unicodedata.normalize("NFC", _without_controls(tag))).strip().lower()
-        for tag in tags
-    )
-    kept = tuple(dict.fromkeys(tag for tag in cleaned if tag))
-    if len(kept) > MAXIMUM_TAGS:
-        raise MemoryInvalid(f"There are {len(kept)} tags; a memory has at most {MAXIMUM_TAGS}.")
-    for tag in kept:
-        if len(tag) > MAXIMUM_TAG_CHARACTERS:
-            raise MemoryInvalid(
-                f"The tag {tag[:30]!r}... has {len(tag)} characters;"
-                f" at most {MAXIMUM_TAG_CHARACTERS} are kept."
-            )
-    return kept
 
 
 @dataclass(slots=True, kw_only=True)
@@ -162,6 +116,8 @@ class _Draft:
 
     def embed(self, provider: Provider | None) -> None:
         """Fill the vector, outside any transaction; without a model it stays empty."""
+        if self.vector is not None:
+            return
         try:
             model = provider or embedding.from_settings()
             self.vector = model.embed([self.content], kind="document")[0]
@@ -170,18 +126,53 @@ class _Draft:
             logger.warning("memory_not_embedded", reason=str(error))
 
 
-def _insert(draft: _Draft, ties: Sequence[Tie], *, now: datetime) -> Memory | None:
+@transaction.atomic
+def _repeated(draft: _Draft, ties: Sequence[Tie], *, now: datetime) -> StoreOutcome | None:
+    """Add tags and ties to the active memory with the same words; None when there is none.
+
+    The row is locked first: two repetitions at once must not lose each other's tags. One that is
+    past its time makes room instead.
+    """
+    memory = _same_words(draft)
+    if memory is None:
+        return None
+    if memory.expires_at is not None and memory.expires_at <= now:
+        graph.unlink_memory(namespace_id=memory.namespace_id, number=memory.number)
+        memory.state = Memory.State.EXPIRED
+        memory.save(update_fields=["state", "updated_at"])
+        return None
+    added = tuple(tag for tag in draft.tags if tag not in memory.tags)
+    if added:
+        memory.tags = list(valid_tags([*memory.tags, *added]))
+        memory.tokens = _tokens(memory.content, memory.tags)
+        memory.save(update_fields=["tags", "tokens", "updated_at"])
+    tie_memory(memory, ties, actor=draft.caller.username, now=now)
+    return _outcome(memory, StoreAction.UNCHANGED, ties, now=now, added_tags=added)
+
+
+def _same_words(draft: _Draft) -> Memory | None:
+    rows = Memory.objects.filter(
+        Q(repository_id=draft.repository_id),
+        namespace_id=draft.namespace_id,
+        branch=draft.branch,
+        content_hash=draft.content_hash,
+        state=Memory.State.ACTIVE,
+    )
+    return rows.select_for_update().defer("embedding").first()
+
+
+def _created(draft: _Draft, ties: Sequence[Tie], *, now: datetime) -> StoreOutcome | None:
     """Write the row, its vertex and its ties; None when the same words were there first."""
     try:
         with transaction.atomic():
             memory = _row(draft)
             memory.save(force_insert=True)
             tie_memory(memory, ties, actor=draft.caller.username, now=now)
-            return memory
     except IntegrityError as error:
         if _ONCE_IN_SCOPE in str(error):
             return None
         raise
+    return _outcome(memory, StoreAction.CREATED, ties, now=now)
 
 
 def _row(draft: _Draft) -> Memory:
@@ -204,38 +195,6 @@ def _row(draft: _Draft) -> Memory:
         embedding=draft.vector,
         embedding_fingerprint=draft.fingerprint,
     )
-
-
-def _same(draft: _Draft, *, now: datetime) -> Memory | None:
-    """Return the active memory with the same words; one that is past its time makes room."""
-    rows = Memory.objects.filter(
-        Q(repository_id=draft.repository_id),
-        namespace_id=draft.namespace_id,
-        branch=draft.branch,
-        content_hash=draft.content_hash,
-        state=Memory.State.ACTIVE,
-    )
-    with transaction.atomic():
-        existing = rows.select_for_update().first()
-        if existing is None or existing.expires_at is None or existing.expires_at > now:
-            return existing
-        graph.unlink_memory(namespace_id=existing.namespace_id, number=existing.number)
-        rows.filter(pk=existing.pk).update(state=Memory.State.EXPIRED, updated_at=now)
-    return None
-
-
-def _merge(existing: Memory, draft: _Draft, ties: Sequence[Tie], *, now: datetime) -> StoreOutcome:
-    """Add the tags and ties of a repeated memory to the one that is there."""
-    with transaction.atomic():
-        # Read again under lock: two repetitions at once must not lose each other's tags.
-        memory = Memory.objects.select_for_update().get(pk=existing.pk)
-        added = tuple(tag for tag in draft.tags if tag not in memory.tags)
-        if added:
-            memory.tags = list(valid_tags([*memory.tags, *added]))
-            memory.tokens = _tokens(memory.content, memory.tags)
-            memory.save(update_fields=["tags", "tokens", "updated_at"])
-        tie_memory(memory, ties, actor=draft.caller.username, now=now)
-    return _outcome(memory, StoreAction.UNCHANGED, ties, now=now, added_tags=added)
 
 
 def _outcome(
@@ -316,16 +275,3 @@ def _valid_expiry(
     if expires_at <= now:
         raise MemoryInvalid(f"expires_at is {expires_at.isoformat()}, which is not in the future.")
     return expires_at
-
-
-def _without_controls(text: str) -> str:
-    return "".join(
-        character
-        for character in text
-        if character in _KEPT_CONTROLS or unicodedata.category(character) not in {"Cc", "Cs"}
-    )
-
-
-def _is_visible(character: str) -> bool:
-    # Zero-width and direction marks (Cf), spaces and unassigned code points show nothing.
-    return unicodedata.category(character)[0] not in "ZC"

@@ -215,6 +215,14 @@ def test_links_of_a_repeated_memory_are_added(store: Store, repository: Reposito
     assert list(linked_weights(first.memory).values()) == [1.0]
 
 
+def test_a_repetition_does_not_weaken_an_explicit_link(store: Store, repository: Repository):
+    (save,) = put_symbols(repository, "User.save")
+    scope = {"repository_id": repository.pk}
+    first = store("`User.save` is slow.", links=[save], **scope)
+    store("`User.save` is slow.", **scope)
+    assert list(linked_weights(first.memory).values()) == [1.0]
+
+
 @pytest.mark.parametrize(
     "link",
     ["sym:src/user.py#Nothing", "file:none.py", "nonsense", "019a0000-0000-7000-8000-000000000000"],
