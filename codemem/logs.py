@@ -1,6 +1,5 @@
 """Structured logs and error reports: how they look and where they go, not what is logged."""
 
-import logging.config
 from typing import Any
 
 import structlog

@@ -1,6 +1,6 @@
-"""Prometheus metrics of every process: what is counted, and one view that adds all of them up.
+"""What every process counts and times for Prometheus; gateway/exposition.py shows it.
 
-With PROMETHEUS_MULTIPROC_DIR set, each process writes files there and /metrics merges them; the
+With PROMETHEUS_MULTIPROC_DIR set, each process writes files there and /metrics adds them up; the
 web server of a host then also reports the workers of that host.
 """
 
@@ -8,17 +8,9 @@ import os
 import time
 from collections.abc import Callable
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
 from django.http.response import HttpResponseBase
-from prometheus_client import (
-    CONTENT_TYPE_LATEST,
-    REGISTRY,
-    CollectorRegistry,
-    Counter,
-    Histogram,
-    generate_latest,
-    multiprocess,
-)
+from prometheus_client import Counter, Histogram, multiprocess
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
@@ -44,22 +36,14 @@ REFUSED = Counter("codemem_refused_total", "Requests refused at the door.", ("re
 
 
 def observe_task(*, name: str, outcome: str, seconds: float) -> None:
+    """Add one run of a task; `outcome` is a short fixed word."""
     TASKS.labels(name, outcome).observe(seconds)
 
 
 def forget_process(pid: int) -> None:
     """Drop the live gauges of a process that ended; its counters stay."""
     if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
-        multiprocess.mark_process_dead(pid)
-
-
-def exposition(_request: HttpRequest) -> HttpResponse:
-    """Answer /metrics with every process of this host."""
-    registry = REGISTRY
-    if "PROMETHEUS_MULTIPROC_DIR" in os.environ:
-        registry = CollectorRegistry()
-        multiprocess.MultiProcessCollector(registry)
-    return HttpResponse(generate_latest(registry), content_type=CONTENT_TYPE_LATEST)
+        multiprocess.mark_process_dead(pid)  # type: ignore[no-untyped-call]
 
 
 class RequestMetricsMiddleware:

@@ -4,8 +4,7 @@ from django.contrib import admin
 from django.urls import include, path
 from django.views.generic import RedirectView
 
-from codemem import metrics
-from codemem.gateway import health, mcp, openapi, resources, rest
+from codemem.gateway import exposition, health, mcp, openapi, resources, rest
 
 rest.api.add_router("/tools", rest.tools_router())
 
@@ -29,7 +28,7 @@ urlpatterns = [
     # Probes.
     path("healthz", health.alive),
     path("readyz", health.ready),
-    path("metrics", metrics.exposition),
+    path("metrics", exposition.metrics),
     # We have no OAuth: say so in JSON, because clients print what they get.
     *(path(f".well-known/{name}", mcp.not_served) for name in _WELL_KNOWN),
     *(path(f".well-known/{name}/<path:rest>", mcp.not_served) for name in _WELL_KNOWN),

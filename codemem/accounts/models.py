@@ -13,13 +13,9 @@ from django.db import models
 from django.db.models.functions import Lower
 from uuid_utils.compat import uuid7
 
-from codemem.accounts.values import Role, TokenKind, TokenScope
+from codemem.accounts.values import NAME_PATTERN, NAME_RULE, Role, TokenKind, TokenScope
 
-NAME_PATTERN = r"^[a-z0-9][a-z0-9._-]{0,62}$"
-validate_name = RegexValidator(
-    NAME_PATTERN,
-    "Use lower-case letters, digits, dots, dashes or underscores; begin with a letter or digit.",
-)
+validate_name = RegexValidator(NAME_PATTERN, NAME_RULE)
 
 
 def new_id() -> UUID:
@@ -90,7 +86,9 @@ class Token(models.Model):
     prefix = models.CharField(max_length=12, unique=True, editable=False)
     digest = models.BinaryField(max_length=32, unique=True, editable=False)
     scopes = ArrayField(
-        models.CharField(max_length=20, choices=[(scope.value, scope.value) for scope in TokenScope])
+        models.CharField(
+            max_length=20, choices=[(scope.value, scope.value) for scope in TokenScope]
+        )
     )
     namespaces = models.ManyToManyField(
         Namespace, blank=True, help_text="Leave empty for every namespace of the user."

@@ -1,20 +1,11 @@
-"""Reads of accounts. The one entry to namespaces is `visible_namespaces`: filtered in SQL."""
+"""Reads of accounts. What a caller may see is filtered in SQL, here and nowhere else."""
 
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
-from codemem.accounts.models import (
-    NAME_PATTERN,
-    AuditEvent,
-    Membership,
-    Namespace,
-    Token,
-    User,
-)
+from codemem.accounts.models import AuditEvent, Membership, Namespace, Token, User
 from codemem.accounts.values import Action, Caller
-
-__all__ = ["NAME_PATTERN"]
 
 
 def visible_namespaces(
@@ -33,16 +24,17 @@ def find_namespace(*, caller: Caller, name: str) -> Namespace | None:
     """Return the caller's namespace of that name or id text; None also when it is not theirs."""
     mine = member_namespaces(caller=caller)
     try:
-        return mine.filter(pk=UUID(name)).first()
+        means = Q(name=name) | Q(pk=UUID(name))
     except ValueError:
-        return mine.filter(name=name).first()
+        means = Q(name=name)
+    return mine.filter(means).first()
 
 
 def members_of(*, caller: Caller, action: Action) -> QuerySet[Membership]:
     """Return memberships of the namespaces in which the caller may do `action`."""
-    return Membership.objects.filter(
-        namespace_id__in=caller.namespaces_for(action)
-    ).select_related("user", "namespace")
+    return Membership.objects.filter(namespace_id__in=caller.namespaces_for(action)).select_related(
+        "user", "namespace"
+    )
 
 
 def tokens_of(*, caller: Caller) -> QuerySet[Token]:
@@ -56,14 +48,7 @@ def get_token(*, token_id: UUID) -> Token:
 
 def audit_of(*, caller: Caller) -> QuerySet[AuditEvent]:
     """Return the trail of the namespaces whose members the caller manages."""
-    return AuditEvent.objects.filter(
-        namespace_id__in=caller.namespaces_for(Action.MANAGE_MEMBERS)
-    )
-
-
-def is_limited(*, token_id: UUID | None) -> bool:
-    """Return whether this token was made for some namespaces only."""
-    return token_id is not None and Token.objects.filter(pk=token_id, is_limited=True).exists()
+    return AuditEvent.objects.filter(namespace_id__in=caller.namespaces_for(Action.MANAGE_MEMBERS))
 
 
 def get_user(*, user_id: int) -> User:

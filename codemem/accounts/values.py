@@ -5,6 +5,12 @@ from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from uuid import UUID
 
+# Names of namespaces and repositories: they stand in addresses and in ids without quoting.
+NAME_PATTERN = r"^[a-z0-9][a-z0-9._-]{0,62}\Z"
+NAME_RULE = (
+    "Use lower-case letters, digits, dots, dashes or underscores; begin with a letter or digit."
+)
+
 
 class Role(IntEnum):
     """What a member may do in a namespace; each role includes the ones before it."""
@@ -15,7 +21,7 @@ class Role(IntEnum):
     OWNER = 4
 
     @property
-    def title(self) -> str:  # type: ignore[override]
+    def title(self) -> str:
         return self.name.lower()
 
 
@@ -46,9 +52,7 @@ DEFAULT_SCOPES: Mapping[TokenKind, frozenset[TokenScope]] = {
             TokenScope.HOOKS_WRITE,
         }
     ),
-    TokenKind.CI: frozenset(
-        {TokenScope.REVIEW_RUN, TokenScope.GRAPH_READ, TokenScope.MEMORY_READ}
-    ),
+    TokenKind.CI: frozenset({TokenScope.REVIEW_RUN, TokenScope.GRAPH_READ, TokenScope.MEMORY_READ}),
     TokenKind.SERVICE: frozenset({TokenScope.GRAPH_READ, TokenScope.MEMORY_READ}),
 }
 
@@ -105,3 +109,7 @@ class Caller:
     def namespaces_for(self, action: Action) -> tuple[UUID, ...]:
         """Return every namespace in which the caller may do this, for filters in SQL."""
         return tuple(key for key in self.roles if self.can(action, key))
+
+
+# What someone sees who is nobody: nothing.
+NOBODY = Caller(user_id=0, username="", token_id=None, scopes=frozenset(), roles={})

@@ -1,44 +1,77 @@
 """The Django admin of repositories and index runs: registering one has a worker index it."""
 
+from typing import Any
+
 from django.contrib import admin, messages
+from django.db import transaction
 from django.db.models import QuerySet
 from django.forms import ModelForm
-from django.http import HttpRequest
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.urls import reverse
 
+from codemem.accounts.admin import ReadOnly, SentencesForErrors, adopt
 from codemem.accounts.models import User
 from graph import services as graph
 from graph.models import Repository, RepositoryAlias
+from graph.remotes import redact_credentials
 from indexing import services as indexing
 from indexing.models import IndexRun
 from workers import queue
 
 
 class AliasInline(admin.TabularInline[RepositoryAlias, Repository]):
+    """What the repository is recognized by, to read."""
+
     model = RepositoryAlias
     fields = ["kind", "value"]
-    readonly_fields = ["kind", "value"]
     extra = 0
-    can_delete = False
+
+    def has_add_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
+        return False
+
+    def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
+        return False
+
+    def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:  # noqa: ARG002
+        return False
 
 
 @admin.register(Repository)
-class RepositoryAdmin(admin.ModelAdmin[Repository]):
+class RepositoryAdmin(SentencesForErrors[Repository]):
     """Register repositories and have them indexed."""
 
-    list_display = ["name", "namespace", "url", "default_branch", "created_at"]
+    anticipated = (graph.RepositoryNameTaken, graph.RemoteTaken)
+    list_display = ["name", "namespace", "address", "default_branch", "created_at"]
     list_filter = ["namespace"]
     search_fields = ["name", "url"]
     fields = ["namespace", "name", "url", "default_branch"]
     inlines = [AliasInline]
     actions = ["index_now"]
 
+    def changeform_view(
+        self, request: HttpRequest, *arguments: Any, **options: Any
+    ) -> HttpResponse:
+        """Return the form; when Redis was away, the list, which says what waits for it."""
+        try:
+            return super().changeform_view(request, *arguments, **options)
+        except queue.QueueUnavailable as error:
+            # Raised after the commit: the repository and its run are there.
+            messages.warning(request, str(error))
+            return HttpResponseRedirect(reverse("admin:graph_repository_changelist"))
+
     def get_readonly_fields(
-        self, request: HttpRequest, obj: Repository | None = None  # noqa: ARG002
+        self,
+        request: HttpRequest,  # noqa: ARG002
+        obj: Repository | None = None,
     ) -> list[str]:
         return ["namespace"] if obj else []
 
     def save_model(
-        self, request: HttpRequest, obj: Repository, form: ModelForm[Repository], change: bool  # noqa: FBT001
+        self,
+        request: HttpRequest,
+        obj: Repository,
+        form: ModelForm[Repository],
+        change: bool,  # noqa: FBT001
     ) -> None:
         if change:
             super().save_model(request, obj, form, change)
@@ -47,38 +80,41 @@ class RepositoryAdmin(admin.ModelAdmin[Repository]):
             namespace=obj.namespace,
             name=obj.name,
             url=obj.url,
+            default_branch=obj.default_branch,
             created_by=_user(request),
         )
-        obj.pk = made.pk
-        obj.created_at = made.created_at
-        obj._state.adding = False  # noqa: SLF001  the inlines are saved against this instance
+        adopt(obj, made)
         self._index(request, made)
 
-    def has_delete_permission(
-        self, request: HttpRequest, obj: Repository | None = None  # noqa: ARG002
-    ) -> bool:
+    def has_delete_permission(self, request: HttpRequest, obj: Repository | None = None) -> bool:  # noqa: ARG002
         """Deleting would take memories along; archiving the namespace closes it."""
         return False
 
-    @admin.action(description="Fetch and index now")
+    @admin.display(description="address")
+    def address(self, repository: Repository) -> str:
+        return redact_credentials(repository.url)
+
+    @admin.action(description="Fetch and index now", permissions=["change"])
     def index_now(self, request: HttpRequest, queryset: QuerySet[Repository]) -> None:
         for repository in queryset:
-            self._index(request, repository)
+            try:
+                self._index(request, repository)
+            except queue.QueueUnavailable as error:
+                messages.warning(request, f"{repository.name}: {error}")
 
     def _index(self, request: HttpRequest, repository: Repository) -> None:
         run_id = indexing.request_index(
             repository_id=repository.pk, requested_by=_user(request).username
         )
-        try:
-            queue.index(run_id=run_id)
-        except queue.QueueUnavailable as error:
-            messages.warning(request, str(error))
-        else:
-            messages.success(request, f"{repository.name} will be indexed by a worker.")
+        queue.index(run_id=run_id)
+        # Said when it is so: after the commit, which is when the queue gets the message.
+        transaction.on_commit(
+            lambda: messages.success(request, f"{repository.name} will be indexed by a worker.")
+        )
 
 
 @admin.register(IndexRun)
-class IndexRunAdmin(admin.ModelAdmin[IndexRun]):
+class IndexRunAdmin(ReadOnly[IndexRun]):
     """What the workers did, to read."""
 
     list_display = [
@@ -92,15 +128,6 @@ class IndexRunAdmin(admin.ModelAdmin[IndexRun]):
         "finished_at",
     ]
     list_filter = ["state", "repository"]
-
-    def has_add_permission(self, request: HttpRequest) -> bool:  # noqa: ARG002
-        return False
-
-    def has_change_permission(self, request: HttpRequest, obj: IndexRun | None = None) -> bool:  # noqa: ARG002
-        return False
-
-    def has_delete_permission(self, request: HttpRequest, obj: IndexRun | None = None) -> bool:  # noqa: ARG002
-        return False
 
 
 def _user(request: HttpRequest) -> User:

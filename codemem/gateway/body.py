@@ -1,9 +1,12 @@
 """Reads request bodies within a limit, whether or not the client announced their length."""
 
 import json
-from typing import Any
+from typing import Any, BinaryIO
 
+from django.conf import settings
 from django.http import HttpRequest
+from rest_framework.parsers import BaseParser
+from rest_framework.renderers import JSONRenderer
 
 from codemem.gateway.errors import BodyMalformed, BodyTooLarge
 
@@ -14,20 +17,49 @@ def read_json(request: HttpRequest, *, maximum_bytes: int) -> Any:
 
 
 def read(request: HttpRequest, *, maximum_bytes: int) -> bytes:
+    """Return the body; raise BodyTooLarge without having read more than `maximum_bytes` + 1."""
     length = request.headers.get("Content-Length", "")
     if length.isdigit() and int(length) > maximum_bytes:
         raise _too_large(maximum_bytes)
-    body = bytes(request.read(maximum_bytes + 1))
+    body = bytes(_stream(request).read(maximum_bytes + 1))
     if len(body) > maximum_bytes:
         raise _too_large(maximum_bytes)
     return body
 
 
 def decode_json(body: bytes) -> Any:
+    """Return the value of a JSON text; raise BodyMalformed, also for NaN and endless nesting."""
     try:
-        return json.loads(body)
-    except (ValueError, RecursionError) as error:
+        return json.loads(body, parse_constant=_refuse_constant)
+    except RecursionError:
+        raise BodyMalformed("The body is nested too deeply.") from None
+    except ValueError as error:
         raise BodyMalformed(f"The body is not JSON: {str(error)[:200]}.") from None
+
+
+class JsonParser(BaseParser):
+    """DRF's door to `read_json`: its own parser reads without a limit."""
+
+    media_type = "application/json"
+    renderer_class = JSONRenderer
+
+    def parse(self, stream: Any, media_type: Any = None, parser_context: Any = None) -> Any:  # noqa: ARG002
+        request = parser_context["request"]._request  # noqa: SLF001  DRF wraps Django's request
+        return read_json(request, maximum_bytes=settings.MAXIMUM_BODY_BYTES)
+
+
+def _stream(request: HttpRequest) -> HttpRequest | BinaryIO:
+    # WSGI has no length for a chunked body, so Django takes it for empty. A server that takes the
+    # chunks apart says that its stream ends by itself.
+    is_chunked = request.headers.get("Transfer-Encoding", "").lower() == "chunked"
+    if is_chunked and request.META.get("wsgi.input_terminated"):
+        stream: BinaryIO = request.META["wsgi.input"]
+        return stream
+    return request
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no number in JSON")
 
 
 def _too_large(maximum_bytes: int) -> BodyTooLarge:

@@ -6,16 +6,23 @@ answer, so that the same mistake reads the same everywhere.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Any
 
-from django.db import DatabaseError, OperationalError
+from django.db import InterfaceError, OperationalError
 from django.http import Http404, JsonResponse
+from psycopg.errors import QueryCanceled
 from redis import RedisError
 from rest_framework import exceptions as rest_exceptions
 from rest_framework.response import Response
-from rest_framework.views import exception_handler
 
-from codemem.accounts.services import LastOwner, NamespaceNameTaken, TokenInvalid
+from codemem.accounts.services import (
+    LastOwner,
+    NamespaceNameTaken,
+    TokenExceedsMaker,
+    TokenInvalid,
+)
+from graph.services import RemoteTaken, RepositoryNameTaken
 from workers.queue import QueueUnavailable
 
 
@@ -94,12 +101,21 @@ class ErrorReport:
         return {"error": error}
 
 
+HOW_TO_SIGN_IN = (
+    "Send a token: `Authorization: Bearer cm_...`. Make one under Tokens in the admin, or ask the"
+    " person who runs this server."
+)
 _RETRY = "Try again in a moment; the server recovers by itself."
+_NARROW = "Ask for less: name the repository, lower the depth or the limit."
+_CHALLENGE = 'Bearer realm="codemem", error="invalid_token"'
 
 # Domain error -> (code, status). Filled by `register`, beside the tools that can meet the error.
 _TABLE: dict[type[Exception], tuple[str, int]] = {
     TokenInvalid: ("invalid_token", 401),
+    TokenExceedsMaker: ("right_missing", 403),
     NamespaceNameTaken: ("name_taken", 409),
+    RepositoryNameTaken: ("name_taken", 409),
+    RemoteTaken: ("remote_taken", 409),
     LastOwner: ("last_owner", 409),
     QueueUnavailable: ("queue_unavailable", 503),
 }
@@ -118,7 +134,10 @@ def translate(error: Exception) -> ErrorReport | None:
         if kind in _TABLE:
             code, status = _TABLE[kind]
             return ErrorReport(code, status, str(error), getattr(error, "hint", ""))
-    if isinstance(error, OperationalError) or _is_interface_error(error):
+    if isinstance(error, OperationalError) and isinstance(error.__cause__, QueryCanceled):
+        return ErrorReport("too_slow", 503, "This took longer than the server allows.", _NARROW)
+    # InterfaceError: the connection was found dead before anything was sent.
+    if isinstance(error, OperationalError | InterfaceError):
         return ErrorReport("database_unavailable", 503, "The database does not answer.", _RETRY)
     if isinstance(error, RedisError):
         return ErrorReport("queue_unavailable", 503, "Redis does not answer.", _RETRY)
@@ -127,41 +146,42 @@ def translate(error: Exception) -> ErrorReport | None:
 
 def response(report: ErrorReport) -> JsonResponse:
     answer = JsonResponse(report.body, status=report.status)
-    if report.status == 401:  # noqa: PLR2004
-        answer["WWW-Authenticate"] = 'Bearer realm="codemem", error="invalid_token"'
+    if report.status == HTTPStatus.UNAUTHORIZED:
+        answer["WWW-Authenticate"] = _CHALLENGE
     return answer
 
 
-def rest_framework_handler(error: Exception, context: dict[str, Any]) -> Response | None:
-    """Give DRF's errors the shape of ours."""
-    report = translate(error)
-    if report is None and isinstance(error, Http404 | rest_exceptions.NotFound):
-        report = ErrorReport("not_found", 404, "There is no such thing here, or not for you.")
-    if report is None and isinstance(error, rest_exceptions.ValidationError):
-        report = ErrorReport("invalid_arguments", 422, _validation_sentence(error.detail))
-    if report is None and isinstance(error, rest_exceptions.APIException):
-        report = ErrorReport(_code(error), error.status_code, str(error.detail))
+def rest_framework_handler(error: Exception, _context: dict[str, Any]) -> Response | None:
+    """Give DRF's errors the shape of ours; None has DRF raise what nobody anticipated."""
+    report = translate(error) or _translate_rest_framework(error)
     if report is None:
-        return exception_handler(error, context)
-    headers = {}
-    if report.status == 401:  # noqa: PLR2004
-        headers["WWW-Authenticate"] = 'Bearer realm="codemem"'
+        return None
+    is_refused = report.status == HTTPStatus.UNAUTHORIZED
+    headers = {"WWW-Authenticate": _CHALLENGE} if is_refused else {}
     return Response(report.body, status=report.status, headers=headers)
 
 
-def _code(error: rest_exceptions.APIException) -> str:
-    codes = error.get_codes()
-    return codes if isinstance(codes, str) else "invalid"
+def _translate_rest_framework(error: Exception) -> ErrorReport | None:
+    match error:
+        case Http404() | rest_exceptions.NotFound():
+            # One sentence for all: what is not yours reads like what does not exist.
+            return ErrorReport("not_found", 404, "There is no such thing here, or not for you.")
+        case rest_exceptions.ValidationError():
+            return ErrorReport("invalid_arguments", 422, _validation_sentence(error.detail))
+        case rest_exceptions.NotAuthenticated():
+            return ErrorReport("invalid_token", 401, HOW_TO_SIGN_IN)
+        case rest_exceptions.APIException():
+            codes = error.get_codes()
+            code = codes if isinstance(codes, str) else "invalid"
+            return ErrorReport(code, error.status_code, str(error.detail))
+    return None
 
 
 def _validation_sentence(detail: Any) -> str:
     if isinstance(detail, dict):
-        return " ".join(f"{field}: {_validation_sentence(value)}" for field, value in detail.items())
+        return " ".join(
+            f"{field}: {_validation_sentence(value)}" for field, value in detail.items()
+        )
     if isinstance(detail, list):
         return " ".join(_validation_sentence(value) for value in detail)
     return str(detail)
-
-
-def _is_interface_error(error: Exception) -> bool:
-    # A connection that died between the health check and the query.
-    return isinstance(error, DatabaseError) and "connection" in str(error).lower()

@@ -24,7 +24,7 @@ class Migration(migrations.Migration):
             name='Repository',
             fields=[
                 ('id', models.UUIDField(default=codemem.accounts.models.new_id, editable=False, primary_key=True, serialize=False)),
-                ('name', models.CharField(max_length=63, validators=[django.core.validators.RegexValidator('^[a-z0-9][a-z0-9._-]{0,62}$', 'Use lower-case letters, digits, dots, dashes or underscores; begin with a letter or digit.')])),
+                ('name', models.CharField(max_length=63, validators=[django.core.validators.RegexValidator('^[a-z0-9][a-z0-9._-]{0,62}\\Z', 'Use lower-case letters, digits, dots, dashes or underscores; begin with a letter or digit.')])),
                 ('url', models.CharField(help_text='Where the server fetches it: https, ssh, or a path it may read.', max_length=500)),
                 ('default_branch', models.CharField(blank=True, max_length=255)),
                 ('created_at', models.DateTimeField(auto_now_add=True)),

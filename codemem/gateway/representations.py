@@ -1,0 +1,162 @@
+"""How resources look over the wire: DRF serializers, which read rows and check what comes in."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from django.core.validators import RegexValidator
+from rest_framework import serializers
+
+from codemem.accounts.values import NAME_PATTERN, NAME_RULE, Role, TokenKind, TokenScope
+from graph.remotes import redact_credentials
+from memory.values import MemoryType
+
+_NAME = RegexValidator(NAME_PATTERN, NAME_RULE)
+
+
+class Representation(serializers.Serializer[Any]):
+    """A serializer that refuses what it would not use: a misspelt field must never be ignored."""
+
+    def to_internal_value(self, data: Any) -> Any:
+        if isinstance(data, Mapping):
+            settable = {name for name, field in self.fields.items() if not field.read_only}
+            unknown = {str(name): ["This cannot be set."] for name in data if name not in settable}
+            if unknown:
+                raise serializers.ValidationError(unknown)
+        return super().to_internal_value(data)
+
+
+class RoleField(serializers.ChoiceField):
+    """A role by its name."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(choices=[role.title for role in Role], **options)
+
+    def to_representation(self, value: Any) -> str:
+        return Role(value).title
+
+    def to_internal_value(self, data: Any) -> Any:
+        return Role[super().to_internal_value(data).upper()]
+
+
+class NamesField(serializers.ListField):
+    """Related rows, by their names."""
+
+    child = serializers.CharField()
+
+    def to_representation(self, value: Any) -> list[str]:
+        return sorted(row.name for row in value.all())
+
+
+class AddressField(serializers.CharField):
+    """The address of a repository; a password in it is for the server only."""
+
+    def to_representation(self, value: Any) -> str:
+        return redact_credentials(str(value))
+
+
+class NamespaceRepresentation(Representation):
+    id = serializers.UUIDField(read_only=True)
+    name = serializers.CharField(max_length=63, validators=[_NAME])
+    description = serializers.CharField(max_length=500, required=False, allow_blank=True)
+    created_at = serializers.DateTimeField(read_only=True)
+
+
+class MemberRepresentation(Representation):
+    id = serializers.IntegerField(read_only=True)
+    namespace = serializers.CharField(source="namespace.name")
+    user = serializers.CharField(source="user.username")
+    role = RoleField()
+    created_at = serializers.DateTimeField(read_only=True)
+
+
+class TokenRepresentation(Representation):
+    id = serializers.UUIDField(read_only=True)
+    name = serializers.CharField(max_length=100)
+    prefix = serializers.CharField(read_only=True)
+    kind = serializers.ChoiceField(
+        choices=[kind.value for kind in TokenKind], default=TokenKind.USER.value
+    )
+    scopes = serializers.ListField(
+        child=serializers.ChoiceField(choices=[scope.value for scope in TokenScope]),
+        required=False,
+        allow_empty=False,
+        help_text="What it may be used for; default: the usual of its kind.",
+    )
+    namespaces = NamesField(
+        required=False, help_text="Where it may be used; empty: wherever its maker may."
+    )
+    is_limited = serializers.BooleanField(
+        read_only=True, help_text="Made for the named namespaces, even if those are gone since."
+    )
+    days = serializers.IntegerField(
+        write_only=True, required=False, min_value=1, max_value=3650, help_text="Days until expiry."
+    )
+    created_at = serializers.DateTimeField(read_only=True)
+    expires_at = serializers.DateTimeField(read_only=True, allow_null=True)
+    last_used_at = serializers.DateTimeField(read_only=True, allow_null=True)
+    revoked_at = serializers.DateTimeField(read_only=True, allow_null=True)
+
+
+class IssuedTokenRepresentation(TokenRepresentation):
+    secret = serializers.CharField(read_only=True, help_text="Shown once, here.")
+
+
+class RepositoryRepresentation(Representation):
+    id = serializers.UUIDField(read_only=True)
+    namespace = serializers.CharField(source="namespace.name")
+    name = serializers.CharField(max_length=63, validators=[_NAME])
+    url = AddressField(max_length=500)
+    default_branch = serializers.CharField(max_length=255, required=False, allow_blank=True)
+    created_at = serializers.DateTimeField(read_only=True)
+
+
+class RegisteredRepositoryRepresentation(RepositoryRepresentation):
+    note = serializers.CharField(
+        read_only=True, required=False, help_text="Present when its first indexing is delayed."
+    )
+
+
+class RunRepresentation(Representation):
+    id = serializers.UUIDField()
+    ref = serializers.CharField()
+    commit = serializers.CharField()
+    state = serializers.CharField()
+    step = serializers.CharField()
+    files_done = serializers.IntegerField()
+    files_total = serializers.IntegerField()
+    counts = serializers.DictField(child=serializers.IntegerField())
+    seconds = serializers.DictField(child=serializers.FloatField())
+    skipped = serializers.DictField()
+    error = serializers.CharField()
+    queued_at = serializers.DateTimeField()
+    finished_at = serializers.DateTimeField(allow_null=True)
+
+
+class MemoryRepresentation(Representation):
+    id = serializers.UUIDField()
+    namespace = serializers.CharField(source="namespace.name")
+    repository = serializers.CharField(source="repository.name", default=None, allow_null=True)
+    branch = serializers.CharField()
+    type = serializers.ChoiceField(
+        source="memory_type", choices=[memory_type.value for memory_type in MemoryType]
+    )
+    content = serializers.CharField()
+    tags = serializers.ListField(child=serializers.CharField())
+    importance = serializers.FloatField()
+    confidence = serializers.FloatField()
+    author = serializers.CharField(source="author_name")
+    created_at = serializers.DateTimeField()
+    expires_at = serializers.DateTimeField(allow_null=True)
+
+
+class AuditRepresentation(Representation):
+    id = serializers.UUIDField()
+    at = serializers.DateTimeField()
+    actor = serializers.CharField()
+    token_id = serializers.UUIDField(allow_null=True)
+    action = serializers.CharField()
+    namespace = serializers.CharField(source="namespace_name")
+    target = serializers.CharField()
+    result = serializers.CharField()
+    detail = serializers.DictField()
+    request_id = serializers.CharField()
