@@ -226,7 +226,7 @@ Line = tuple[int, str]
 _DIRECTIVE = re.compile(r"//go:|//\s*\+build|#\s*type:|//\s*@ts-")
 _PUNCTUATION = re.compile(r"[\s(){}\[\];,]*")
 _IMPORTING = re.compile(r"(?:from|import)\b.*|\}\s*from\b.*")
-_QUOTES = "\"'rRuUbB"
+_QUOTES = re.compile(r"^[rRuUbB]{0,2}[\"']{1,3}|[\"']{1,3}$")
 
 
 class _Comparison:
@@ -317,9 +317,9 @@ class _Comparison:
     def _is_trivial(self, old: _Symbol, new: _Symbol) -> bool:
         old_doc, new_doc = old.definition.doc, new.definition.doc
         # A line of code may read like one of the documentation: then that did not change.
-        docs = (_lines(old_doc), _lines(new_doc)) if old_doc != new_doc else ((), ())
+        docs = (_lines(old_doc), _lines(new_doc)) if old_doc != new_doc else (_NONE, _NONE)
         return all(
-            self._is_comment(text) or text.strip(_QUOTES).strip() in doc
+            self._is_comment(text) or _QUOTES.sub("", text).strip() in doc
             for lines, doc in zip(self._own_changes(old, new), docs, strict=True)
             for _, text in lines
         )
@@ -406,7 +406,11 @@ def _said(definition: Definition) -> tuple[str, Visibility, str, NodeKind | None
 
 
 def _lines(text: str) -> frozenset[str]:
-    return frozenset(line.strip() for line in text.splitlines())
+    """Return the lines of a documentation, and the empty one that its quotes may stand on."""
+    return frozenset(("", *(line.strip() for line in text.splitlines())))
+
+
+_NONE: frozenset[str] = frozenset()
 
 
 def _gone(before: _Side, symbol: _Symbol) -> SymbolChange:

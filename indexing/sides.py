@@ -120,11 +120,17 @@ def read_sides(
 
 @dataclass(slots=True)
 class _File:
-    """One file on its way to two sides; `choices` may be its old blob, the likeliest first."""
+    """One file on its way to two sides.
+
+    `choices` are blobs that may be the old side, the likeliest first. `claim` is one among them
+    that only the diff vouches for: it counts if the repository's own mirror has it, never because
+    the cache knows facts of it, which other repositories share.
+    """
 
     diff: FileDiff
     language: Language
     choices: list[str]
+    claim: str | None = None
     old_content: bytes | None = None
     new_content: bytes | None = None
 
@@ -145,7 +151,7 @@ class _Reading:
         self.limits = limits
         self.notes: dict[str, list[str]] = {}
         self.files = {
-            place: _File(diff, language, [])
+            place: _File(diff, language, choices=[])
             for place, diff in files.items()
             if not (diff.is_binary or diff.is_submodule)
             and (language := language_of(diff.path)) is not None
@@ -156,7 +162,7 @@ class _Reading:
         for file in self.files.values():
             path = file.diff.old_path
             if path is not None:
-                file.choices = self._choices(file.diff, base_blobs.get(path), path)
+                self._choose(file, base_blobs.get(path), self.recorded.get(path, ()))
 
     def load_old_contents(self) -> None:
         """Read the old contents that the mirror has; without it, facts have to be enough."""
@@ -172,6 +178,9 @@ class _Reading:
             waiting = [f for f in waiting if f.old_content is None and len(f.choices) > 1]
             for file in waiting:
                 file.choices.pop(0)
+        for file in self.files.values():
+            if file.old_content is None and file.claim in file.choices:
+                file.choices.clear()
 
     def apply_hunks(self) -> None:
         for file in self.files.values():
@@ -217,25 +226,24 @@ class _Reading:
         except GitError:
             return {}
 
-    def _choices(self, diff: FileDiff, base_blob: str | None, path: str) -> list[str]:
-        """Return the blobs that may be the old content, the likeliest first.
+    def _choose(self, file: _File, base_blob: str | None, recorded: Sequence[RecordedFile]) -> None:
+        """Find the blobs that may be the old content.
 
         What the diff itself names comes first if it is one that the repository had at this path,
-        or in the repository's own mirror. Otherwise the base commit's, or what the graph shows.
+        or in its mirror. Otherwise the base commit's counts, or what the graph shows.
         """
-        recorded = self.recorded.get(path, ())
-        live = [row.blob for row in recorded if row.is_live]
-        usual = [base_blob] if base_blob is not None else live
-        hint = diff.old_blob
+        usual = [base_blob] if base_blob else [row.blob for row in recorded if row.is_live]
+        hint = file.diff.old_blob
         if hint is None:
-            return usual
+            file.choices = usual
+            return
         known = [*usual, *(row.blob for row in recorded)]
         named = [blob for blob in known if blob.startswith(hint)][:1]
         if not named and self.mirror is not None and len(hint) in _FULL_SHAS:
-            named = [hint]
+            named, file.claim = [hint], hint
         if not named and usual:
-            self._note(_OTHER_CONTENT, diff.path)
-        return [*named, *usual]
+            self._note(_OTHER_CONTENT, file.diff.path)
+        file.choices = [*named, *usual]
 
     def _read(self, blobs: Iterable[str]) -> dict[str, BlobContent]:
         assert self.mirror is not None

@@ -47,8 +47,8 @@ class ReviewedFile:
 class ChangedSymbol:
     """One symbol that the diff changes, where it is now, or was if it is gone.
 
-    `old_signature` is there when it is another one. `dependents` counts direct ones, tests
-    too but not what changes as well; None where nobody asked, because it is new or its change is trivial.
+    `old_signature` is there when it is another one. `dependents` counts direct ones, tests too,
+    but not what changes as well; None where nobody asked: it is new, or its change is trivial.
     `percentile` is 0..1, None when the graph does not rank it; `is_tested` says whether a test is
     among its dependents, None when nobody can tell (new, gone, or not in the graph).
     """

@@ -734,3 +734,93 @@ def test_every_way_git_writes_a_change_names_the_same_files(tmp_path, options):
         ("added", None, "link"),
     }
     assert {file.path for file in diff.files if file.is_binary} == {"logo.bin", "b/new.bin"}
+
+
+# --- applying -------------------------------------------------------------------------------------
+def _only(text: str) -> FileDiff:
+    (file,) = parse(text, max_bytes=100_000).files
+    return file
+
+
+_EDIT = """\
+--- a/x.py
++++ b/x.py
+@@ -1,3 +1,4 @@
+ one
+-two
++2
++2b
+ three
+@@ -6,2 +7,1 @@
+ six
+-seven
+"""
+
+
+def test_applying_gives_the_new_content():
+    old = b"one\ntwo\nthree\nfour\nfive\nsix\nseven\n"
+
+    assert _only(_EDIT).applied_to(old) == b"one\n2\n2b\nthree\nfour\nfive\nsix\n"
+
+
+@pytest.mark.parametrize(
+    "old",
+    [
+        b"one\nTWO\nthree\nfour\nfive\nsix\nseven\n",  # a removed line differs
+        b"ONE\ntwo\nthree\nfour\nfive\nsix\nseven\n",  # a line of context differs
+        b"zero\none\ntwo\nthree\nfour\nfive\nsix\nseven\n",  # all is one line lower
+        b"one\ntwo\nthree\n",  # the file ends before the second hunk
+        b"",
+    ],
+)
+def test_applying_to_other_content_gives_nothing(old):
+    assert _only(_EDIT).applied_to(old) is None
+
+
+def test_applying_a_new_file_gives_its_lines():
+    file = _only("--- /dev/null\n+++ b/x.py\n@@ -0,0 +1,2 @@\n+one\n+two\n")
+
+    assert file.applied_to(b"") == b"one\ntwo\n"
+
+
+def test_applying_keeps_the_carriage_returns_of_lines_that_stay():
+    assert _only(_EDIT).applied_to(b"one\r\ntwo\r\nthree\r\n4\n5\nsix\r\nseven\r\n") == (
+        b"one\r\n2\n2b\nthree\r\n4\n5\nsix\r\n"
+    )
+
+
+@pytest.mark.parametrize("errors", ["backslashreplace", "replace"])
+def test_applying_accepts_both_ways_to_decode_what_is_not_utf_8(errors):
+    old = b"caf\xe9\nold\n"
+    text = "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n {}\n-old\n+new\n"
+
+    file = _only(text.format(old.split(b"\n")[0].decode("utf-8", errors)))
+
+    assert file.applied_to(old) == b"caf\xe9\nnew\n"
+
+
+def test_applying_a_hunk_with_lying_counts_gives_nothing_and_takes_no_time():
+    file = _only("--- /dev/null\n+++ b/x\n@@ -0,0 +1,999999999 @@\n+one\n")
+
+    assert file.applied_to(b"") is None
+
+
+def test_applying_hunks_out_of_order_gives_nothing():
+    text = "--- a/x\n+++ b/x\n@@ -2 +2 @@\n-b\n+B\n@@ -1 +1 @@\n-a\n+A\n"
+
+    assert _only(text).applied_to(b"a\nb\n") is None
+
+
+@pytest.mark.parametrize(
+    ("line", "blob"),
+    [
+        ("index 1234567..89abcde 100644", "1234567"),
+        (f"index {'a' * 40}..{'b' * 40}", "a" * 40),
+        ("index 0000000..89abcde", None),
+        ("index ../../etc..89abcde 100644", None),
+    ],
+)
+def test_the_old_blob_is_what_a_git_diff_names(line, blob):
+    text = f"diff --git a/x b/x\n{line}\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n"
+
+    assert _only(text).old_blob == blob

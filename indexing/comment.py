@@ -1,0 +1,253 @@
+"""A review as one Markdown comment for a pull request: short, calm, and safe to post.
+
+Names, paths, memories and parts of sentences come from whoever wrote the code, the diff or the
+memory. All of them are data. Inside a code span no host looks for markup, mentions or references,
+so that is where they stand; prose that may hold some of them is escaped.
+"""
+
+import re
+import unicodedata
+from typing import Final
+
+from graph.impact import RiskLevel
+from graph.values import EdgeKind
+from indexing.changes import SymbolStatus
+from indexing.values import (
+    MEMORY_CHARACTERS,
+    ChangedSymbol,
+    Item,
+    Listing,
+    Review,
+    ReviewedDependent,
+)
+from memory.values import StoredMemory
+
+MARKER: Final = "<!-- codemem-review -->"
+"""The first line of every comment, by which a later review finds the one to replace."""
+
+# Together far below the 65,536 characters that hosts accept, however much must be escaped.
+_SYMBOLS_SHOWN: Final = 25
+_DEPENDENTS_SHOWN: Final = 15
+_TEST_FILES_SHOWN: Final = 15
+_TESTS_OF_A_FILE_SHOWN: Final = 3
+_MEMORIES_SHOWN: Final = 5
+_NOTES_SHOWN: Final = 8
+_NAME_CHARACTERS: Final = 120
+_NOTE_CHARACTERS: Final = 250
+_SHOWN_SHA: Final = 12
+
+_VERBS: Final = {
+    EdgeKind.CALLS: "calls",
+    EdgeKind.REFERENCES: "mentions",
+    EdgeKind.IMPORTS: "imports",
+    EdgeKind.INHERITS: "inherits from",
+    EdgeKind.IMPLEMENTS: "implements",
+}
+
+
+def comment_of(review: Review, *, repository: str, ref: str) -> str:
+    """Return the Markdown of a review of this repository's ref, well below 65,536 characters."""
+    sections = (
+        MARKER,
+        _headline(review),
+        _changed_symbols(review.changed_symbols),
+        _dependents(review),
+        _tests(review.tests),
+        _memories(review.memories),
+        _notes(review.notes),
+        _scope(review, repository=repository, ref=ref),
+    )
+    return "\n\n".join(section for section in sections if section) + "\n"
+
+
+# --- Sections ----------------------------------------------------------------------------------
+
+
+def _headline(review: Review) -> str:
+    risk = review.risk
+    if risk.level is RiskLevel.NONE:
+        return "### codemem: no risk found\n\nNothing changed that other code could notice."
+    parts = " · ".join(
+        f"{part.name} {part.points:.0f} ({part.reason})" for part in risk.parts if part.value
+    )
+    return f"### codemem: {risk.level} risk, {risk.score:.0f} of 100\n\n{parts or 'no reason'}"
+
+
+def _changed_symbols(symbols: Listing[ChangedSymbol]) -> str:
+    if not symbols.total:
+        return ""
+    rows = [
+        "| Changed | Where | How | Direct dependents | Rank | Test |",
+        "| --- | --- | --- | --- | --- | --- |",
+        *(_symbol_row(symbol) for symbol in symbols.items[:_SYMBOLS_SHOWN]),
+    ]
+    return "\n".join(rows) + _more(symbols, _SYMBOLS_SHOWN, "changed symbols", gap="\n\n")
+
+
+def _symbol_row(symbol: ChangedSymbol) -> str:
+    cells = (
+        code(symbol.name),
+        code(f"{symbol.path}:{symbol.start_line}"),
+        _how(symbol),
+        "" if symbol.dependents is None else f"{symbol.dependents:,}",
+        "" if symbol.percentile is None else f"top {max(1, round(100 * (1 - symbol.percentile)))}%",
+        "" if symbol.is_tested is None else "yes" if symbol.is_tested else "**none found**",
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def _how(symbol: ChangedSymbol) -> str:
+    if symbol.status is not SymbolStatus.MODIFIED:
+        return str(symbol.status)
+    if symbol.is_trivial:
+        return "comments"
+    changed = ("signature", symbol.signature_changed), ("visibility", symbol.visibility_changed)
+    return ", ".join(name for name, is_changed in changed if is_changed) or "body"
+
+
+def _dependents(review: Review) -> str:
+    if review.risk.level is RiskLevel.NONE:
+        return ""
+    if not review.dependents.total:
+        return "**Nothing depends on this change**, as far as the graph can tell."
+    direct = [one for one in review.dependents.items if one.depth == 1]
+    lines = [_dependent_line(one) for one in direct[:_DEPENDENTS_SHOWN]]
+    omitted = review.direct_dependents - len(lines)
+    if omitted:
+        lines.append(f"- and {omitted:,} more")
+    return "\n".join([_dependents_title(review), "", *lines])
+
+
+def _dependents_title(review: Review) -> str:
+    total = review.dependents
+    farther = total.total - review.direct_dependents
+    at_least = "" if total.is_exact else "at least "
+    beyond = f", {at_least}{farther:,} farther away" if farther else ""
+    places = _count(review.affected_files.total, "file")
+    return f"**{_count(review.direct_dependents, 'direct dependent')}**{beyond}, in {places}"
+
+
+def _dependent_line(dependent: ReviewedDependent) -> str:
+    node = dependent.node
+    if not dependent.uses:
+        return f"- {code(node.local_name)} in {code(node.path)}"
+    use = dependent.uses[0]
+    others = len(dependent.uses) - 1
+    place = f"{node.path}:{use.line or node.start_line}"
+    more = f" and {others} more" if others else ""
+    doubt = "" if use.confidence >= 0.9 else f" ({use.confidence:.0%} sure)"  # noqa: PLR2004
+    verb = _VERBS.get(use.kind, "uses")
+    changed = code(use.changed_id.partition("#")[2] or use.changed_id)
+    return f"- {code(node.local_name)} in {code(place)} {verb} {changed}{more}{doubt}"
+
+
+def _tests(tests: Listing[ReviewedDependent]) -> str:
+    if not tests.total:
+        return ""
+    by_file: dict[str, list[str]] = {}
+    for test in tests.items:
+        by_file.setdefault(test.node.path, []).append(test.node.local_name)
+    lines = [
+        f"- {code(path)}{_test_names(path, names)}"
+        for path, names in list(by_file.items())[:_TEST_FILES_SHOWN]
+    ]
+    title = f"**Tests to run**: {_count(tests.total, 'test')} reach{'es' * (tests.total == 1)} this"
+    return "\n".join([title, "", *lines]) + _more_tests(tests, by_file)
+
+
+def _test_names(path: str, names: list[str]) -> str:
+    named = [name for name in names if name != path.rpartition("/")[2]]
+    if not named:
+        return ""
+    shown = ", ".join(map(code, named[:_TESTS_OF_A_FILE_SHOWN]))
+    more = len(named) - _TESTS_OF_A_FILE_SHOWN
+    return f": {shown}{f' and {more:,} more' if more > 0 else ''}"
+
+
+def _more_tests(tests: Listing[ReviewedDependent], by_file: dict[str, list[str]]) -> str:
+    shown = sum(len(names) for names in list(by_file.values())[:_TEST_FILES_SHOWN])
+    return f"\n- and {tests.total - shown:,} more tests" if tests.total > shown else ""
+
+
+def _memories(memories: Listing[StoredMemory]) -> str:
+    if not memories.total:
+        return ""
+    lines = [
+        f"- {memory.memory_type}: {code(memory.content, limit=MEMORY_CHARACTERS)}"
+        for memory in memories.items[:_MEMORIES_SHOWN]
+    ]
+    title = "**What the team noted about this code** (quoted, not checked)"
+    return "\n".join([title, "", *lines]) + _more(memories, _MEMORIES_SHOWN, "memories")
+
+
+def _notes(notes: tuple[str, ...]) -> str:
+    if not notes:
+        return ""
+    lines = [f"- {prose(note)}" for note in notes[:_NOTES_SHOWN]]
+    if len(notes) > _NOTES_SHOWN:
+        lines.append(f"- and {len(notes) - _NOTES_SHOWN:,} more")
+    return "\n".join(["**What was not seen**", "", *lines])
+
+
+def _scope(review: Review, *, repository: str, ref: str) -> str:
+    base = f" from base {code(review.base_commit[:_SHOWN_SHA])}" if review.base_commit else ""
+    indexed = code(review.indexed_commit[:_SHOWN_SHA])
+    return (
+        f"Reviewed{base} against {code(repository)}, {code(ref)} as indexed at {indexed}."
+        " The risk is a judgment by fixed weights, not yet calibrated."
+    )
+
+
+def _more(listing: Listing[Item], most: int, noun: str, *, gap: str = "\n- ") -> str:
+    omitted = listing.total - min(len(listing.items), most)
+    at_least = "" if listing.is_exact else "at least "
+    return f"{gap}and {at_least}{omitted:,} more {noun}" if omitted else ""
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+# --- Data --------------------------------------------------------------------------------------
+
+_BACKTICKS: Final = re.compile(r"`+")
+# What Markdown and HTML act on, and the letters before which hosts look for a mention (@), a
+# reference (#1, !1, $1, %1, ~label, &1, ^alert, GH-1), an address (http://, www.) or a smiley.
+_SPECIAL: Final = re.compile(r"[\\`*_{}\[\]()<>|+=\"'@#!$%~&^:-]|(?<=www)\.", re.IGNORECASE)
+_SPACE_WITHOUT_WIDTH: Final = "\N{ZERO WIDTH SPACE}"
+
+
+def code(text: str, *, limit: int = _NAME_CHARACTERS) -> str:
+    """Return text as a code span of one line, safe in a table's cell too."""
+    # How renderers read an escaped bar after a backslash differs; this one only looks like a bar.
+    line = _line(text, limit).replace("|", "\N{BROKEN BAR}") or "(empty)"
+    fence = "`" * (max(map(len, _BACKTICKS.findall(line)), default=0) + 1)
+    padding = " " if "`" in (line[0], line[-1]) else ""
+    return f"{fence}{padding}{line}{padding}{fence}"
+
+
+def prose(text: str, *, limit: int = _NOTE_CHARACTERS) -> str:
+    """Return text as one line that is shown as it is, and neither links nor mentions anything.
+
+    Hosts look for mentions after the entities are resolved; only something between the sign and
+    the name stops them.
+    """
+    return _SPECIAL.sub(_apart, _line(text, limit))
+
+
+def _apart(match: re.Match[str]) -> str:
+    entity = f"&#{ord(match[0])};"
+    return _SPACE_WITHOUT_WIDTH + "." if match[0] == "." else entity + _SPACE_WITHOUT_WIDTH
+
+
+def _line(text: str, limit: int) -> str:
+    line = " ".join("".join(map(_visible, text)).split())
+    return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+
+def _visible(character: str) -> str:
+    # Format characters go as well: some turn the direction of text, so that code reads otherwise.
+    return " " if unicodedata.category(character) in _INVISIBLE else character
+
+
+_INVISIBLE: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
