@@ -1,6 +1,7 @@
 """Bearer tokens: made, shown once, checked, revoked. The database holds their SHA-256 only."""
 
 import hashlib
+import re
 import secrets
 import zlib
 from collections.abc import Collection
@@ -16,6 +17,7 @@ from codemem.accounts.services.audit import record
 from codemem.accounts.values import DEFAULT_SCOPES, Caller, Role, TokenKind, TokenScope
 
 _ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_SHAPE = re.compile(r"(?P<body>cm_[0-9A-Za-z]{8}_[0-9A-Za-z]{43})_(?P<checksum>[0-9A-Za-z]{6})")
 _LAST_USED_EVERY = timedelta(minutes=1)
 
 
@@ -220,10 +222,8 @@ def _new_secret() -> tuple[str, str]:
 
 
 def _has_shape(secret: str) -> bool:
-    body, _, checksum = secret.rpartition("_")
-    return body.startswith("cm_") and secrets.compare_digest(
-        checksum.encode(), _checksum(body).encode()
-    )
+    match = _SHAPE.fullmatch(secret)
+    return match is not None and match["checksum"] == _checksum(match["body"])
 
 
 def _checksum(body: str) -> str:
