@@ -159,5 +159,12 @@ def stored(memory: Memory, *, now: datetime) -> StoredMemory:
         expires_at=memory.expires_at,
         retired_at=memory.retired_at,
         retired_by=memory.retired_by,
-        is_embedded=bool(getattr(memory, "is_embedded", memory.embedding is not None)),
+        is_embedded=_is_embedded(memory),
     )
+
+
+def _is_embedded(memory: Memory) -> bool:
+    # The column is asked for only where there is no annotation: rows of a search defer it, and
+    # reading it there would be a query for each.
+    annotated: bool | None = getattr(memory, "is_embedded", None)
+    return memory.embedding is not None if annotated is None else annotated

@@ -3,6 +3,8 @@
 from datetime import timedelta
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from codemem.accounts import services as accounts
 from codemem.accounts.models import Namespace, User
@@ -67,6 +69,16 @@ def test_right_to_left_text_is_found(store: Store, ask: Ask):
         " \u05d1\u05d9\u05d5\u05dd \u05e9\u05d9\u05e9\u05d9"
     )
     assert len(ask("\u05dc\u05e4\u05e8\u05d5\u05e1 \u05e9\u05d9\u05e9\u05d9").hits) == 1
+
+
+def test_more_answers_take_no_more_queries(store: Store, ask: Ask, django_assert_num_queries):
+    store("We deploy the invoice service on Tuesdays.")
+    with CaptureQueriesContext(connection) as for_one:
+        assert len(ask("when is the invoice service deployed").hits) == 1
+    for place in range(12):
+        store(f"We deploy the invoice service to place {place} on Tuesdays.")
+    with django_assert_num_queries(len(for_one)):
+        assert len(ask("when is the invoice service deployed").hits) == 10
 
 
 def test_an_outsider_sees_nothing(store: Store, ask: Ask, outsider: User):
