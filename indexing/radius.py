@@ -209,7 +209,7 @@ def _reach(repository: RepositoryValue, changed: ChangedNodes, *, depth: int) ->
     farther = _uses(repository, _walked_on(found.dependents), _DEPENDENCY_KINDS)
     return _Reached(
         ids={**moved, **seeds},
-        dependents=_with_importers(found.dependents, importers, seeds),
+        dependents=_with_importers(found.dependents, importers, {**moved, **seeds}),
         uses=_by_source(uses),
         steps=_by_source([*uses, *farther]),
         is_truncated=found.is_truncated,
@@ -240,15 +240,14 @@ def _walked_on(reached: Sequence[Dependent]) -> list[int]:
 
 
 def _with_importers(
-    reached: Iterable[Dependent], importers: Iterable[Neighbor], seeds: Mapping[int, str]
+    reached: Iterable[Dependent], importers: Iterable[Neighbor], ids: Mapping[int, str]
 ) -> dict[int, Dependent]:
     """Add who imports a moved file: a direct dependent, whatever else was found."""
     found = {one.node.vertex: one for one in reached}
-    for importer in importers:
-        node = importer.node
-        if node is not None and node.vertex not in seeds:
-            score = found[node.vertex].score if node.vertex in found else None
-            found[node.vertex] = Dependent(node=node, depth=1, score=score)
+    nodes = {one.vertex: one.node for one in importers if one.node and one.vertex not in ids}
+    scores = graph.scores_of(vertices=nodes)
+    for vertex, node in nodes.items():
+        found[vertex] = Dependent(node=node, depth=1, score=scores.get(vertex))
     return found
 
 
@@ -288,13 +287,16 @@ def _origins(ways: Mapping[int, _Way], vertex: int) -> frozenset[str]:
 
 def _without_mere_importers(reached: _Reached) -> list[Dependent]:
     """Drop a file that only imports what a symbol of its own uses: that symbol stands for it."""
-    everyone = reached.dependents.values()
-    users = {one.node.path for one in everyone if one.node.kind is not NodeKind.FILE}
+    nearest: dict[str, int] = {}
+    for one in reached.dependents.values():
+        if one.node.kind is not NodeKind.FILE:
+            path = one.node.path
+            nearest[path] = min(one.depth, nearest.get(path, one.depth))
     return [
         one
         for vertex, one in reached.dependents.items()
         if one.node.kind is not NodeKind.FILE
-        or one.node.path not in users
+        or nearest.get(one.node.path, one.depth + 1) > one.depth
         or any(step.edge.kind != EdgeKind.IMPORTS for step in reached.steps.get(vertex, ()))
     ]
 

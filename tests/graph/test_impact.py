@@ -4,6 +4,7 @@ from graph.impact import (
     ChangedNode,
     Extent,
     Reach,
+    Risk,
     RiskLevel,
     assess_risk,
     level_of,
@@ -29,7 +30,7 @@ def extent(**changes) -> Extent:
     return Extent(**{"dependents": 0, "repository_nodes": 1_000, "files": 1, **changes})
 
 
-def part(risk, name: str) -> float:
+def part(risk: Risk, name: str) -> float:
     (found,) = [one.value for one in risk.parts if one.name == name]
     return found
 
