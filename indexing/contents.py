@@ -4,8 +4,9 @@ Content is addressed by its Git blob id, so that branches, commits and repositor
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from indexing import extraction, queries
 from indexing.facts import EXTRACTOR_VERSION, BlobFacts
@@ -15,6 +16,11 @@ from indexing.models import BlobFacts as BlobFactsRow
 from indexing.parsing import skip_reason
 
 _BATCH = 200
+_LONGEST_REASON = 30
+# What says nothing about the content, which may be whole, or allowed, the next time.
+_NOT_REMEMBERED = frozenset({"object-missing", "too-large"})
+# What may say something about the machine at that moment, and is believed the second time.
+_PERHAPS_BY_CHANCE = frozenset({"crash", "timeout"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,78 +57,97 @@ def facts_of(
 ) -> dict[str, BlobFacts | Unread]:
     """Return path -> facts. `read` yields blobs by id; it is asked only for unseen content.
 
-    A damaged or missing blob is not remembered: it may be whole the next time.
+    What was parsed is kept as it comes, so that a run that is killed need not parse it again.
     """
-    wanted = {content.path: content for content in contents}
-    keys = {(content.blob, content.language) for content in wanted.values()}
-    known: dict[tuple[str, str], BlobFacts | Unread] = {
-        key: Unread(cached.skipped) if cached.skipped else cached.unpack()
-        for key, cached in queries.cached_facts(keys=keys).items()
-    }
+    unread: dict[str, BlobFacts | Unread] = {}
+    keys: dict[str, _Key] = {}
+    for content in contents:
+        reason = skip_reason(content.path, 0)
+        if reason is not None:
+            unread[content.path] = Unread(reason)
+        else:
+            keys[content.path] = _Key(content.blob, content.language)
+    known = _cached(keys.values())
     on_parsed(len(known))
-    unseen = {
-        (content.blob, content.language): content.path
-        for content in wanted.values()
-        if (content.blob, content.language) not in known
-    }
-    for key, outcome in _parse(unseen, read=read, processes=processes):
+    unseen = [key for key in dict.fromkeys(keys.values()) if key not in known]
+    for key, outcome in _remembered(_parsed(unseen, read=read, processes=processes)):
         known[key] = outcome
         on_parsed(len(known))
-    return {path: known[content.blob, content.language] for path, content in wanted.items()}
+    return unread | {path: known[key] for path, key in keys.items()}
 
 
-def _parse(
-    unseen: Mapping[tuple[str, str], str], *, read: Reader, processes: int
-) -> Iterator[tuple[tuple[str, str], BlobFacts | Unread]]:
-    unreadable: list[tuple[tuple[str, str], Unread]] = []
-    jobs = _jobs(unseen, read=read, unreadable=unreadable)
+class _Key(NamedTuple):
+    """What facts depend on, besides the extractor's version."""
+
+    blob: str
+    language: str
+
+
+_Outcome = tuple[_Key, BlobFacts | Unread]
+
+
+def _cached(keys: Iterable[_Key]) -> dict[_Key, BlobFacts | Unread]:
+    return {
+        _Key(*key): Unread(cached.skipped) if cached.skipped else cached.unpack()
+        for key, cached in queries.cached_facts(keys=set(keys)).items()
+    }
+
+
+def _remembered(outcomes: Iterable[_Outcome]) -> Iterator[_Outcome]:
     rows: list[BlobFactsRow] = []
-    for key, outcome in extraction.extract_all(jobs, processes=processes):
-        facts = Unread(outcome.reason) if isinstance(outcome, extraction.Skipped) else outcome
-        rows.append(_row(key, facts))
+    for key, outcome in outcomes:
+        if not (isinstance(outcome, Unread) and outcome.reason in _NOT_REMEMBERED):
+            rows.append(_row(key, outcome))
         if len(rows) >= _BATCH:
             _store(rows)
             rows = []
-        yield key, facts
+        yield key, outcome
     _store(rows)
-    for key, reason in unreadable:
-        yield key, reason
+
+
+def _parsed(unseen: Sequence[_Key], *, read: Reader, processes: int) -> Iterator[_Outcome]:
+    doubtful: list[_Key] = []
+    for key, outcome in _parsed_once(unseen, read=read, processes=processes):
+        if isinstance(outcome, Unread) and outcome.reason in _PERHAPS_BY_CHANCE:
+            doubtful.append(key)
+        else:
+            yield key, outcome
+    yield from _parsed_once(doubtful, read=read, processes=processes)
+
+
+def _parsed_once(keys: Sequence[_Key], *, read: Reader, processes: int) -> Iterator[_Outcome]:
+    unreadable: list[_Outcome] = []
+    jobs = _jobs(keys, read=read, unreadable=unreadable)
+    for key, outcome in extraction.extract_all(jobs, processes=processes):
+        if isinstance(outcome, extraction.Skipped):
+            yield key, Unread(outcome.reason[:_LONGEST_REASON])
+        else:
+            yield key, outcome
+    yield from unreadable
 
 
 def _jobs(
-    unseen: Mapping[tuple[str, str], str],
-    *,
-    read: Reader,
-    unreadable: list[tuple[tuple[str, str], Unread]],
-) -> Iterator[extraction.Job[tuple[str, str]]]:
+    keys: Sequence[_Key], *, read: Reader, unreadable: list[_Outcome]
+) -> Iterator[extraction.Job[_Key]]:
     languages: dict[str, list[str]] = {}
-    for blob, language in unseen:
-        languages.setdefault(blob, []).append(language)
+    for key in keys:
+        languages.setdefault(key.blob, []).append(key.language)
     for blob, content in read(languages):
         for language in languages[blob]:
-            reason = _reason(unseen[blob, language], content)
-            if reason is not None:
-                unreadable.append(((blob, language), Unread(reason)))
-            else:
-                assert isinstance(content, bytes)
-                yield extraction.Job(
-                    key=(blob, language), language=language_named(language), source=content
-                )
+            key = _Key(blob, language)
+            match content:
+                case BlobMissing():
+                    unreadable.append((key, Unread("object-missing")))
+                case BlobTooLarge():
+                    unreadable.append((key, Unread("too-large")))
+                case source:
+                    yield extraction.Job(key, language_named(language), source)
 
 
-def _reason(path: str, content: BlobContent) -> str | None:
-    if isinstance(content, BlobMissing):
-        return "object-missing"
-    if isinstance(content, BlobTooLarge):
-        return "too-large"
-    return skip_reason(path, content)
-
-
-def _row(key: tuple[str, str], facts: BlobFacts | Unread) -> BlobFactsRow:
-    blob, language = key
+def _row(key: _Key, facts: BlobFacts | Unread) -> BlobFactsRow:
     return BlobFactsRow(
-        blob=blob,
-        language=language,
+        blob=key.blob,
+        language=key.language,
         extractor_version=EXTRACTOR_VERSION,
         facts=b"" if isinstance(facts, Unread) else facts.to_bytes(),
         skipped=facts.reason if isinstance(facts, Unread) else "",
@@ -130,5 +155,7 @@ def _row(key: tuple[str, str], facts: BlobFacts | Unread) -> BlobFactsRow:
 
 
 def _store(rows: list[BlobFactsRow]) -> None:
-    # Another run may have parsed the same content meanwhile: its facts are the same.
+    # Another run may have parsed the same content meanwhile: its facts are the same. In one order
+    # for all, or two runs could wait for each other.
+    rows.sort(key=lambda row: (row.blob, row.language))
     BlobFactsRow.objects.bulk_create(rows, ignore_conflicts=True)

@@ -1,9 +1,9 @@
 """One ref, start to finish: the only file that knows the order of the steps.
 
-    fetch -> tree -> facts (cached by blob, parsed when new) -> resolve -> put
+    fetch -> tree -> facts (cached by blob, parsed when new) -> resolve -> put -> rank
 
-Nothing is written to the graph before the last step, which is one transaction: a worker that is
-killed anywhere leaves the last good snapshot answering, and the next run does what is missing.
+The graph is written in one transaction: a worker that is killed anywhere leaves the last good
+snapshot answering, and the next run does what is missing.
 """
 
 import time
@@ -15,17 +15,17 @@ from uuid import UUID
 
 import structlog
 from django.conf import settings
-from django.db import connection
 from django.utils import timezone
 
 from graph import services as graph
 from graph.models import Repository
-from graph.values import FileFact, Snapshot
-from indexing import services
+from graph.values import FileFact, PutReport, Snapshot
+from indexing import queries, services
 from indexing.contents import Content, Unread, facts_of
 from indexing.facts import BlobFacts
-from indexing.git import CommitInfo, EntryKind, GitError, Mirror, TreeEntry
+from indexing.git import CommitInfo, EntryKind, GitError, Mirror, RefUnknown, TreeEntry
 from indexing.languages import language_of
+from indexing.locks import Work, only_worker
 from indexing.mirrors import SourceRefused, mirror_path, refuse_foreign_path
 from indexing.models import IndexRun
 from indexing.resolution import is_manifest, resolve
@@ -34,41 +34,61 @@ from indexing.services import SkippedFile
 log = structlog.get_logger(__name__)
 
 _PROGRESS_EVERY_SECONDS = 0.5
+# An index of Postgres takes rows up to 2.7 KB, and a symbol's has its path and its name.
+_LONGEST_PATH_BYTES = 1_000
 
 
 class RepositoryTooLarge(Exception):
     """The tree has more files than CODEMEM_MAXIMUM_FILES."""
 
 
+class BranchGone(Exception):
+    """The repository has no such branch (any more)."""
+
+
 @dataclass(frozen=True, slots=True)
-class Indexed:
-    """What a finished run leads to: the caller queues ranking and embedding of this repository."""
+class Outcome:
+    """How a run ended; what is left to do is embedding, if the graph shows the head now."""
 
     repository_id: UUID
-    has_changed: bool
+    is_indexed: bool
 
 
-def run_index(*, run_id: UUID, now: datetime) -> Indexed | None:
-    """Carry out a queued run; None when there is nothing to do or another run is in the way.
+_ANTICIPATED = (GitError, SourceRefused, RepositoryTooLarge, BranchGone, graph.RefNotDefault)
+
+
+def run_index(*, run_id: UUID, now: datetime) -> Outcome | None:
+    """Carry out a queued run; None when it is over already or another run is in the way.
 
     A failure that trying again cannot mend (unreachable, unknown ref, too large) ends the run with
-    its sentence; anything else also ends it, and is raised.
+    its sentence. Anything else also ends it, and is raised.
     """
-    with _only_run_of(services.repository_of(run_id=run_id)) as is_ours:
+    repository_id = queries.find_repository_of(run_id=run_id)
+    if repository_id is None:
+        return None
+    with only_worker(work=Work.INDEX, repository_id=repository_id) as is_ours:
         record = services.claim(run_id=run_id, now=now) if is_ours else None
         if record is None:
             return None
-        try:
-            return _index(_Run(record))
-        except (GitError, RepositoryTooLarge, SourceRefused) as error:
-            log.warning("index_failed", reason=str(error))
-            services.fail(run_id=run_id, now=timezone.now(), error=str(error))
-            return None
-        except Exception as error:
-            services.fail(
-                run_id=run_id, now=timezone.now(), error=f"{type(error).__name__}: {error}"
-            )
-            raise
+        return Outcome(repository_id=repository_id, is_indexed=_carry_out(record))
+
+
+def _carry_out(record: IndexRun) -> bool:
+    """Return whether the run succeeded."""
+    try:
+        _index(_Run(record))
+    except _ANTICIPATED as error:
+        log.warning("index_failed", reason=str(error))
+        services.fail(run_id=record.pk, now=timezone.now(), error=str(error))
+        return False
+    except Exception as error:
+        # What an unforeseen error says may name anything; its own words are for the log.
+        sentence = (
+            f"The run stopped on an error of the server ({type(error).__name__}); see its log."
+        )
+        services.fail(run_id=record.pk, now=timezone.now(), error=sentence)
+        raise
+    return True
 
 
 @dataclass(slots=True)
@@ -87,6 +107,9 @@ class _Run:
         yield
         self.seconds[step.value] = round(time.perf_counter() - started, 3)
 
+    def skip(self, path: str, reason: str) -> None:
+        self.skipped.append(SkippedFile(path, reason))
+
     def note(self, step: IndexRun.Step, **progress: str | int) -> None:
         self.noted_at = time.monotonic()
         services.note_progress(
@@ -98,12 +121,14 @@ class _Run:
             self.note(step, **progress)
 
 
-def _index(run: _Run) -> Indexed:
+def _index(run: _Run) -> None:
     repository = run.record.repository
     with run.step(IndexRun.Step.FETCHING):
-        mirror, ref = _fetch(run, repository)
-        commit = mirror.commit(mirror.resolve(f"refs/heads/{ref}"))
+        mirror = _fetched(run, repository)
+        ref = run.record.ref or repository.default_branch
+        commit = _head(mirror, repository, ref)
         _note_head(repository, mirror, ref, commit)
+        _refuse_other_refs(repository, ref)
     with run.step(IndexRun.Step.PARSING):
         run.note(IndexRun.Step.PARSING, commit=commit.sha)
         tree = _tree(run, mirror, commit)
@@ -121,25 +146,19 @@ def _index(run: _Run) -> Indexed:
             edges=tuple(resolution.edges),
         )
         report = graph.put(repository_id=repository.pk, ref_name=ref, snapshot=snapshot)
+    with run.step(IndexRun.Step.RANKING):
+        _rank(repository, ref)
     services.finish(
         run_id=run.record.pk,
         now=timezone.now(),
-        counts={
-            "files": len(snapshot.files),
-            "parsed": len(facts),
-            "symbols": len(snapshot.symbols),
-            "edges": len(snapshot.edges),
-            "files_written": report.files.total,
-            "symbols_written": report.symbols.total,
-            "edges_written": report.edges.total,
-        },
+        counts=_counts(snapshot, report, parsed=len(facts)),
         seconds=run.seconds,
         skipped=run.skipped,
     )
-    return Indexed(repository_id=repository.pk, has_changed=not report.is_unchanged)
 
 
-def _fetch(run: _Run, repository: Repository) -> tuple[Mirror, str]:
+def _fetched(run: _Run, repository: Repository) -> Mirror:
+    """Return the mirror as the remote is now; notes the default branch if nobody chose one."""
     refuse_foreign_path(repository.url)
     mirror = Mirror.create(mirror_path(repository.pk))
     mirror.fetch(
@@ -147,10 +166,28 @@ def _fetch(run: _Run, repository: Repository) -> tuple[Mirror, str]:
         timeout_seconds=settings.FETCH_TIMEOUT_SECONDS,
         on_progress=lambda _line: run.note_sometimes(IndexRun.Step.FETCHING),
     )
-    branch = repository.default_branch or mirror.default_branch(repository.url)
     if not repository.default_branch:
-        graph.set_default_branch(repository_id=repository.pk, branch=branch)
-    return mirror, run.record.ref or branch
+        repository.default_branch = mirror.default_branch(repository.url)
+        graph.set_default_branch(repository_id=repository.pk, branch=repository.default_branch)
+    return mirror
+
+
+def _head(mirror: Mirror, repository: Repository, ref: str) -> CommitInfo:
+    try:
+        return mirror.commit(mirror.resolve(f"refs/heads/{ref}"))
+    except RefUnknown as error:
+        # Says so itself when the repository is empty.
+        default = mirror.default_branch(repository.url)
+        raise BranchGone(
+            f"The repository has no branch {ref[:200]!a}; its default branch is {default!a}."
+        ) from error
+
+
+def _refuse_other_refs(repository: Repository, ref: str) -> None:
+    if ref != repository.default_branch:
+        raise graph.RefNotDefault(
+            f"Only the default branch, {repository.default_branch}, is indexed; {ref} is not."
+        )
 
 
 def _note_head(repository: Repository, mirror: Mirror, ref: str, commit: CommitInfo) -> None:
@@ -173,19 +210,24 @@ def _note_head(repository: Repository, mirror: Mirror, ref: str, commit: CommitI
 
 
 def _tree(run: _Run, mirror: Mirror, commit: CommitInfo) -> list[TreeEntry]:
-    """Return the files of the commit; links and submodules are noted and left out."""
-    entries: list[TreeEntry] = []
+    """Return the files of the commit; what is no file, or has no usable path, is noted."""
+    files: dict[str, TreeEntry] = {}
     for entry in mirror.tree(commit.sha):
         if entry.kind is not EntryKind.FILE:
-            run.skipped.append(SkippedFile(entry.path, entry.kind.value))
-            continue
-        entries.append(entry)
-        if len(entries) > settings.MAXIMUM_FILES:
+            run.skip(entry.path, entry.kind.value)
+        elif len(entry.path.encode()) > _LONGEST_PATH_BYTES:
+            run.skip(entry.path, "path-too-long")
+        elif entry.path in files:
+            # Bytes that are not UTF-8 are escaped, and a file may be called like the escape.
+            run.skip(entry.path, "path-ambiguous")
+        else:
+            files[entry.path] = entry
+        if len(files) > settings.MAXIMUM_FILES:
             raise RepositoryTooLarge(
                 f"The tree has more than {settings.MAXIMUM_FILES:,} files."
                 " Raise CODEMEM_MAXIMUM_FILES to index it."
             )
-    return entries
+    return list(files.values())
 
 
 def _facts(run: _Run, mirror: Mirror, tree: list[TreeEntry]) -> dict[str, BlobFacts | Unread]:
@@ -205,9 +247,9 @@ def _facts(run: _Run, mirror: Mirror, tree: list[TreeEntry]) -> dict[str, BlobFa
     run.note(IndexRun.Step.PARSING, files_done=len(contents))
     for path, facts in found.items():
         if isinstance(facts, Unread):
-            run.skipped.append(SkippedFile(path, facts.reason))
+            run.skip(path, facts.reason)
         elif facts.gave_up:
-            run.skipped.append(SkippedFile(path, f"partly: {facts.gave_up}"))
+            run.skip(path, f"partly: {facts.gave_up}")
     return found
 
 
@@ -233,19 +275,19 @@ def _file_fact(entry: TreeEntry, facts: BlobFacts | Unread | None) -> FileFact:
     )
 
 
-@contextmanager
-def _only_run_of(repository_id: UUID) -> Iterator[bool]:
-    """Hold the repository for one run at a time, over all workers; False when it is taken.
+def _rank(repository: Repository, ref: str) -> None:
+    # The rows decide, not this run's report: an earlier run may have died between put and rank.
+    if not queries.are_ranks_current(repository_id=repository.pk, ref=ref):
+        graph.rank_repository(repository_id=repository.pk)
 
-    A session lock: Postgres frees it when the worker's connection ends, however the worker dies.
-    """
-    key = repository_id.int & (1 << 63) - 1
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(%s)", [key])
-        is_ours: bool = cursor.fetchone()[0]
-    try:
-        yield is_ours
-    finally:
-        if is_ours and connection.connection is not None and not connection.connection.closed:
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_advisory_unlock(%s)", [key])
+
+def _counts(snapshot: Snapshot, report: PutReport, *, parsed: int) -> dict[str, int]:
+    return {
+        "files": len(snapshot.files),
+        "parsed": parsed,
+        "symbols": len(snapshot.symbols),
+        "edges": len(snapshot.edges),
+        "files_written": report.files.total,
+        "symbols_written": report.symbols.total,
+        "edges_written": report.edges.total,
+    }

@@ -1,13 +1,20 @@
-"""Reads of index runs and of facts by content."""
+"""Reads of index runs, of facts by content, and of what the graph lacks or shows of them."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from django.db.models import Count, F, Q
+from django.db.models import Exists, F, OuterRef, Q
 
-from graph.models import DEFAULT_LAYER, FileVersion, SymbolVersion
+from graph.models import (
+    DEFAULT_LAYER,
+    FileVersion,
+    NodeScore,
+    Ref,
+    Repository,
+    SymbolVersion,
+)
 from graph.values import VertexLabel, graph_id
 from indexing.facts import EXTRACTOR_VERSION, BlobFacts
 from indexing.models import BlobFacts as BlobFactsRow
@@ -69,9 +76,15 @@ def is_pending(*, repository_id: UUID, ref: str, default_branch: str) -> bool:
     ).exists()
 
 
-def latest_run(*, repository_id: UUID) -> RunView | None:
-    run = IndexRun.objects.filter(repository_id=repository_id).first()
-    return _view(run) if run else None
+def find_repository_of(*, run_id: UUID) -> UUID | None:
+    """Return whose run this is; None when the run is gone with its repository."""
+    return IndexRun.objects.filter(pk=run_id).values_list("repository_id", flat=True).first()
+
+
+def waiting_runs(*, repository_id: UUID) -> list[UUID]:
+    """Return the queued runs of a repository, oldest first."""
+    queued = IndexRun.objects.filter(repository_id=repository_id, state=IndexRun.State.QUEUED)
+    return list(queued.order_by("queued_at").values_list("pk", flat=True))
 
 
 def recent_runs(*, repository_id: UUID) -> list[RunView]:
@@ -85,17 +98,6 @@ def active_runs(*, repository_ids: Sequence[UUID]) -> list[RunView]:
             repository_id__in=repository_ids, state__in=ACTIVE_STATES
         ).order_by("queued_at")[:50]
     ]
-
-
-def run_counts(*, repository_ids: Sequence[UUID]) -> dict[str, int]:
-    """Return how many runs there are in each state. One query."""
-    rows = (
-        IndexRun.objects.filter(repository_id__in=repository_ids)
-        .order_by()
-        .values_list("state")
-        .annotate(Count("pk"))
-    )
-    return dict(rows)
 
 
 def cached_facts(*, keys: Collection[tuple[str, str]]) -> dict[tuple[str, str], CachedFacts]:
@@ -130,6 +132,32 @@ def recorded_files(
         recorded = RecordedFile(vertex=vertex, blob=blob, is_live=valid_to is None)
         found.setdefault(path, []).append(recorded)
     return {path: tuple(versions) for path, versions in found.items()}
+
+
+def are_ranks_current(*, repository_id: UUID, ref: str) -> bool:
+    """Return whether the scores are younger than the graph that the ref's last run wrote."""
+    scored = NodeScore.objects.filter(repository_id=repository_id).order_by("-rank")
+    computed_at = scored.values_list("computed_at", flat=True).first()
+    return (
+        computed_at is not None
+        and Ref.objects.filter(
+            repository_id=repository_id, name=ref, indexed_at__lte=computed_at
+        ).exists()
+    )
+
+
+def repositories_to_embed(*, fingerprint: str) -> list[UUID]:
+    """Return the repositories with a live symbol that has no vector of this model.
+
+    Reads every live symbol's row of repositories that lack none: for the background only.
+    """
+    missing = SymbolVersion.objects.filter(
+        ~Q(embedding_fingerprint=fingerprint),
+        repository_id=OuterRef("pk"),
+        layer=DEFAULT_LAYER,
+        valid_to=None,
+    )
+    return list(Repository.objects.filter(Exists(missing)).values_list("pk", flat=True))
 
 
 def count_nodes(*, repository_id: UUID) -> int:

@@ -1,6 +1,8 @@
 """The life of an index run: asked for once, claimed by one worker, reported on, taken over.
 
-A run is a row before it is a message: losing Redis or a worker loses no work.
+A run is a row before it is a message: losing Redis or a worker loses no work. Of a worker that is
+killed nothing is heard any more; SILENT_AFTER later its run may be sent again, and beat looks every
+30 seconds (workers/schedule.py), so that another worker takes the run over within 90 seconds.
 """
 
 from collections.abc import Mapping
@@ -8,8 +10,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from django.db import IntegrityError, transaction
-from django.db.models import F, Q
+from django.db import transaction
+from django.db.models import F
+from django.db.models.functions import Coalesce
 
 from codemem.accounts.services import record
 from graph.models import Repository
@@ -19,6 +22,7 @@ SILENT_AFTER = timedelta(seconds=60)
 ACTIVE_STATES = (IndexRun.State.QUEUED, IndexRun.State.RUNNING)
 MAXIMUM_ATTEMPTS = 3
 _EXAMPLES = 10
+_LONGEST_ERROR = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,34 +34,28 @@ class SkippedFile:
 def request_index(*, repository_id: UUID, ref: str = "", requested_by: str) -> UUID:
     """Return the id of a queued run of this ref, making one unless one waits already.
 
-    The waiting run will read the head when it starts, so asking twice is asking once.
+    The waiting run will read the head when it starts, so asking twice is asking once. A blank ref
+    is the default branch. Raise Repository.DoesNotExist.
     """
-    try:
-        with transaction.atomic():
-            run = IndexRun.objects.create(
-                repository_id=repository_id, ref=ref, requested_by=requested_by
-            )
-            record(
-                actor=requested_by,
-                action="repository.index",
-                namespace=Repository.objects.select_related("namespace")
-                .get(pk=repository_id)
-                .namespace,
-                target=ref or "default branch",
-            )
-    except IntegrityError:
-        waiting = IndexRun.objects.filter(
-            repository_id=repository_id, ref=ref, state=IndexRun.State.QUEUED
-        ).first()
-        # The other run may have started between the two statements: then ours must be queued.
-        if waiting is None:
-            return request_index(repository_id=repository_id, ref=ref, requested_by=requested_by)
-        return waiting.pk
-    return run.pk
-
-
-def repository_of(*, run_id: UUID) -> UUID:
-    return IndexRun.objects.values_list("repository_id", flat=True).get(pk=run_id)
+    with transaction.atomic():
+        # Requests of one repository take turns; claiming a run only takes it out of their way.
+        repository = (
+            Repository.objects.select_for_update(of=("self",), no_key=True)
+            .select_related("namespace")
+            .get(pk=repository_id)
+        )
+        ref = "" if ref == repository.default_branch else ref
+        waiting = repository.runs.filter(ref=ref, state=IndexRun.State.QUEUED).first()
+        if waiting is not None:
+            return waiting.pk
+        run = IndexRun.objects.create(repository=repository, ref=ref, requested_by=requested_by)
+        record(
+            actor=requested_by,
+            action="repository.index",
+            namespace=repository.namespace,
+            target=ref or "default branch",
+        )
+        return run.pk
 
 
 def claim(*, run_id: UUID, now: datetime) -> IndexRun | None:
@@ -86,7 +84,7 @@ def claim(*, run_id: UUID, now: datetime) -> IndexRun | None:
 
 
 def note_progress(*, run_id: UUID, now: datetime, changes: Mapping[str, str | int]) -> None:
-    """Write where the run is (step, commit, files_done, files_total); also its heartbeat."""
+    """Write where the run is (step, commit, files_done, files_total): its heartbeat."""
     IndexRun.objects.filter(pk=run_id).update(heartbeat_at=now, **changes)
 
 
@@ -116,18 +114,28 @@ def fail(*, run_id: UUID, now: datetime, error: str) -> None:
         finished_at=now,
         heartbeat_at=now,
         # Git quotes what a remote says, which may hold anything; Postgres takes no NUL.
-        error=error.replace("\0", "")[:2000],
+        error=error.replace("\0", "")[:_LONGEST_ERROR],
     )
 
 
 def recover_runs(*, now: datetime) -> list[UUID]:
     """Return runs to send to a worker again: silent ones, and queued ones whose message was lost.
 
-    Sending too often does no harm: a run whose worker lives still holds the repository's lock.
+    Nobody can tell a lost message from one far back in a queue, nor a dead worker from one in a
+    long step. Sending too often does no harm, since a run whose worker lives holds the
+    repository's lock; still each run is returned only once per SILENT_AFTER.
     """
-    silent = Q(state=IndexRun.State.RUNNING, heartbeat_at__lt=now - SILENT_AFTER)
-    waiting = Q(state=IndexRun.State.QUEUED, queued_at__lt=now - SILENT_AFTER)
-    return list(IndexRun.objects.filter(silent | waiting).values_list("pk", flat=True))
+    with transaction.atomic():
+        unheard = list(
+            IndexRun.objects.select_for_update(skip_locked=True)
+            .filter(state__in=ACTIVE_STATES)
+            .annotate(heard_at=Coalesce("heartbeat_at", "queued_at"))
+            .filter(heard_at__lt=now - SILENT_AFTER)
+            .order_by("queued_at")
+            .values_list("pk", flat=True)
+        )
+        IndexRun.objects.filter(pk__in=unheard).update(heartbeat_at=now)
+    return unheard
 
 
 def _by_reason(skipped: list[SkippedFile]) -> dict[str, dict[str, object]]:

@@ -3,9 +3,9 @@
 Knows task names and queues, not task code, so that web processes stay light.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from uuid import UUID
 
 import redis
@@ -13,6 +13,9 @@ import structlog
 from django.conf import settings
 from django.db import transaction
 from kombu.exceptions import OperationalError
+from kombu.pools import ProducerPool, producers
+from redis.backoff import NoBackoff
+from redis.retry import Retry
 
 from workers.app import app
 
@@ -40,11 +43,6 @@ def index(*, run_id: UUID) -> None:
     _send("workers.tasks.indexing.index", Queue.INDEX, run_id=str(run_id))
 
 
-def rank(*, repository_id: UUID) -> None:
-    """Have PageRank of the repository computed and stored."""
-    _send("workers.tasks.indexing.rank", Queue.MAINTENANCE, repository_id=str(repository_id))
-
-
 def embed_symbols(*, repository_id: UUID) -> None:
     """Have the vectors of the repository's new symbols computed."""
     _send("workers.tasks.indexing.embed_symbols", Queue.EMBED, repository_id=str(repository_id))
@@ -56,6 +54,7 @@ def depths() -> list[QueueDepth]:
         settings.REDIS_URL,
         socket_timeout=settings.REDIS_TIMEOUT_SECONDS,
         socket_connect_timeout=settings.REDIS_TIMEOUT_SECONDS,
+        retry=Retry(NoBackoff(), retries=0),
     )
     try:
         with client.pipeline(transaction=False) as pipe:
@@ -70,17 +69,31 @@ def depths() -> list[QueueDepth]:
 
 
 def _send(task: str, queue: Queue, **arguments: str) -> None:
-    transaction.on_commit(_sender(task, queue, arguments))
+    transaction.on_commit(partial(_send_now, task, queue, arguments))
 
 
-def _sender(task: str, queue: Queue, arguments: dict[str, str]) -> Callable[[], None]:
-    def send() -> None:
-        try:
-            app.send_task(task, kwargs=arguments, queue=queue.value)
-        except (OperationalError, redis.RedisError) as error:
-            log.warning("queue_unavailable", task=task, **arguments)
-            raise QueueUnavailable(
-                "Redis does not answer: the work is recorded and will be queued when it is back."
-            ) from error
+def _send_now(task: str, queue: Queue, arguments: dict[str, str]) -> None:
+    try:
+        with _producers().acquire(block=True) as producer:
+            app.send_task(task, kwargs=arguments, queue=queue.value, producer=producer)
+    except (OperationalError, redis.RedisError) as error:
+        log.warning("queue_unavailable", task=task, **arguments)
+        raise QueueUnavailable(
+            "Redis does not answer: the work is recorded and will be queued when it is back."
+        ) from error
 
-    return send
+
+def _producers() -> ProducerPool:
+    """Return connections that give up soon: whoever asked is waiting for an answer.
+
+    Celery's own would try for six seconds, and wait for a silent Redis for thirty. Kombu keeps one
+    pool for each set of options.
+    """
+    seconds = settings.REDIS_TIMEOUT_SECONDS
+    patience = {
+        "max_retries": 0,
+        "socket_timeout": seconds,
+        "socket_connect_timeout": seconds,
+    }
+    pool: ProducerPool = producers[app.connection_for_write(transport_options=patience)]
+    return pool

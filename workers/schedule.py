@@ -1,13 +1,20 @@
-"""What runs by the clock (Celery beat)."""
+"""What runs by the clock (Celery beat).
 
-from celery.schedules import crontab
+Each message dies when the next one is due: workers that come back after an hour find one of a kind.
+"""
+
+from typing import Any
+
+
+def _every(seconds: int, task: str) -> dict[str, Any]:
+    name = f"workers.tasks.maintenance.{task}"
+    return {"task": name, "schedule": seconds, "options": {"expires": seconds}}
+
 
 SCHEDULE = {
-    "recover-runs": {"task": "workers.tasks.maintenance.recover_runs", "schedule": 30.0},
-    "expire-memories": {"task": "workers.tasks.maintenance.expire_memories", "schedule": 300.0},
-    "embed-missing": {"task": "workers.tasks.maintenance.embed_missing", "schedule": 120.0},
-    "vector-indexes": {
-        "task": "workers.tasks.maintenance.build_vector_indexes",
-        "schedule": crontab(minute=17),
-    },
+    "recover-runs": _every(30, "recover_runs"),
+    "expire-memories": _every(300, "expire_memories"),
+    "embed-missing": _every(120, "embed_missing"),
+    "embed-missing-symbols": _every(600, "embed_missing_symbols"),
+    "vector-indexes": _every(3600, "build_vector_indexes"),
 }

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from codemem.accounts.models import Namespace
-from graph import services as graph
 from graph.models import Repository
 from indexing.pipeline import run_index
 from indexing.services import request_index
@@ -63,7 +62,8 @@ def register(namespace: Namespace, checkout: Checkout, name: str = "shop") -> Re
 
 
 def index(repository: Repository) -> None:
-    """Index the head of the default branch, as a worker would, and rank it."""
+    """Index the head of the default branch, as a worker would."""
     run_id = request_index(repository_id=repository.pk, requested_by="tests")
-    assert run_index(run_id=run_id, now=NOW) is not None
-    graph.rank_repository(repository_id=repository.pk)
+    outcome = run_index(run_id=run_id, now=NOW)
+    assert outcome is not None
+    assert outcome.is_indexed

@@ -4,6 +4,8 @@ import structlog
 from celery import shared_task
 from django.utils import timezone
 
+from codemem.embedding import EmbeddingUnavailable
+from indexing import embedding
 from indexing import services as indexing
 from memory import services as memory
 from workers import queue
@@ -20,6 +22,13 @@ def recover_runs() -> None:
 
 
 @shared_task
+def embed_missing_symbols() -> None:
+    """Queue the vectors of repositories that lack some: the model was away, or is another now."""
+    for repository_id in embedding.repositories_to_embed():
+        queue.embed_symbols(repository_id=repository_id)
+
+
+@shared_task
 def expire_memories() -> None:
     """Mark memories whose time is over as expired."""
     memory.expire_due(now=timezone.now())
@@ -28,7 +37,10 @@ def expire_memories() -> None:
 @shared_task
 def embed_missing() -> None:
     """Give vectors to memories that were stored while the provider was away."""
-    memory.embed_missing(limit=500)
+    try:
+        memory.embed_missing(limit=500)
+    except EmbeddingUnavailable as error:
+        log.warning("embedding_unavailable", reason=str(error))
 
 
 @shared_task
