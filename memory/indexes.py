@@ -16,7 +16,9 @@ from psycopg import sql
 
 from memory.models import Memory
 
-INDEXED_FROM_ROWS = 10_000
+# Exact scans of 9,000 rows take 13 ms by vector and 17 ms by words; indexed ones of 100,000 rows
+# take 3 ms each.
+INDEXED_FROM_ROWS = 5_000
 
 _LOCK = "memory.search_indexes"
 _PREFIXES = ("memory_vectors_", "memory_bm25_", "memory_lexemes_")

@@ -59,22 +59,24 @@ def memories_of_named_code(query: RecallQuery) -> frozenset[int]:
     return frozenset(found[:_MEMORIES_OF_NAMED_CODE])
 
 
-def linked_relevance(memories: Sequence[StoredMemory], relevances: Sequence[float]) -> list[float]:
-    """Return what each memory gains from linked ones of the same pool. One query a namespace."""
-    by_vertex = {
-        vertex_of(memory): value for memory, value in zip(memories, relevances, strict=True)
-    }
+def linked_relevance(
+    vertices: Sequence[tuple[UUID, int]], relevances: Sequence[float]
+) -> list[float]:
+    """Return what each memory gains from linked ones of the same pool.
+
+    Memories are (namespace, vertex). One query for each namespace, and one for its graph.
+    """
+    by_vertex = {vertex: value for (_, vertex), value in zip(vertices, relevances, strict=True)}
+    by_namespace: dict[UUID, list[int]] = {}
+    for namespace_id, vertex in vertices:
+        by_namespace.setdefault(namespace_id, []).append(vertex)
     links = [
         (edge.source, edge.target, edge.confidence)
-        for namespace_id in {memory.namespace_id for memory in memories}
-        for edge in graph.links_of(
-            namespace_id=namespace_id,
-            vertices=[vertex_of(row) for row in memories if row.namespace_id == namespace_id],
-            limit=_LINKS_READ,
-        )
+        for namespace_id, mine in by_namespace.items()
+        for edge in graph.links_of(namespace_id=namespace_id, vertices=mine, limit=_LINKS_READ)
     ]
     gains = scoring.linked_relevance(links, by_vertex)
-    return [gains.get(vertex_of(memory), 0.0) for memory in memories]
+    return [gains.get(vertex, 0.0) for _, vertex in vertices]
 
 
 def neighbors(

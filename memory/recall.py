@@ -5,22 +5,25 @@ the best candidates), are scored together, and must pass an absolute floor: a qu
 nothing here answers gets nothing.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from operator import itemgetter
+from typing import NamedTuple
+from uuid import UUID
 
 import structlog
 from django.conf import settings
-from django.db.models import Q
+from django.db.models import FloatField, Q, Value
 from pgvector.django import CosineDistance
 
 from codemem import embedding
 from codemem.accounts.values import Action, Caller
 from codemem.embedding import EmbeddingUnavailable, Provider
 from codemem.words import code_tokens, query_terms
+from graph.values import VertexLabel, graph_id
 from memory import candidates, links, scoring
 from memory.candidates import QuestionVector, answering
-from memory.models import Memory
 from memory.queries import shown, stored
 from memory.scoring import Evidence, WordStatistics
 from memory.values import (
@@ -54,7 +57,7 @@ def recall(
     query = _checked(caller, query)
     question = _read(query, provider)
     pool = _pool(caller, query, question, now=now)
-    hits = _ranked(pool, query, question, now=now)
+    hits = _hits(pool, caller, query, question, now=now)
     if query.expand:
         hits += _expansion(caller, query, hits, now=now)
     if query.include_impact:
@@ -72,7 +75,7 @@ class _Question:
 
     terms: tuple[str, ...]
     telling: tuple[str, ...]
-    statistics: WordStatistics
+    weights: Mapping[str, float]
     vector: QuestionVector | None
     named: frozenset[int]
 
@@ -103,7 +106,7 @@ def _read(query: RecallQuery, provider: Provider | None) -> _Question:
     return _Question(
         terms=terms,
         telling=telling,
-        statistics=statistics,
+        weights={term: statistics.weight(term) for term in terms},
         vector=_vector(query, statistics, provider),
         named=links.memories_of_named_code(query),
     )
@@ -127,75 +130,94 @@ def _vector(
         return None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Candidate:
-    memory: StoredMemory
+class _Candidate(NamedTuple):
+    """What scoring reads of a memory; the rest is loaded for the hits only."""
+
+    id: UUID
+    number: int
+    namespace_id: UUID
+    repository_id: UUID | None
+    branch: str
     tokens: str
-    cosine: float | None
+    tags: Sequence[str]
+    importance: float
+    confidence: float
+    created_at: datetime
+    fingerprint: str
+    distance: float | None
+
+    @property
+    def vertex(self) -> int:
+        return graph_id(label=VertexLabel.MEMORY, key=self.number)
 
 
 def _pool(
     caller: Caller, query: RecallQuery, question: _Question, *, now: datetime
 ) -> list[_Candidate]:
+    """Return the union of what the generators found; the filters hold here once more."""
     near = candidates.nearest(
         caller=caller, query=query, terms=question.telling, vector=question.vector, now=now
     )
-    wanted = Q(pk__in=near) | Q(number__in=question.named)
-    return _loaded(caller, query, question, wanted, now=now)
-
-
-def _loaded(
-    caller: Caller, query: RecallQuery, question: _Question, wanted: Q, *, now: datetime
-) -> list[_Candidate]:
-    """Return candidates with what scoring compares; the filters hold here once more."""
-    rows = (
-        shown(
-            answering(
-                caller=caller, query=query, namespace_ids=query.namespace_ids, now=now
-            ).filter(wanted)
-        )
-        .defer(None)
-        .defer("lexemes", "embedding", "retired_links")
+    rows = answering(caller=caller, query=query, namespace_ids=query.namespace_ids, now=now).filter(
+        Q(pk__in=near) | Q(number__in=question.named)
     )
-    if question.vector is not None:
-        rows = rows.annotate(distance=CosineDistance("embedding", question.vector.values))
+    distance = (
+        Value(None, output_field=FloatField())
+        if question.vector is None
+        else CosineDistance("embedding", question.vector.values)
+    )
     return [
-        _Candidate(
-            memory=stored(row, now=now), tokens=row.tokens, cosine=_cosine(row, question.vector)
+        _Candidate(*row)
+        for row in rows.annotate(distance=distance).values_list(
+            "pk",
+            "number",
+            "namespace_id",
+            "repository_id",
+            "branch",
+            "tokens",
+            "tags",
+            "importance",
+            "confidence",
+            "created_at",
+            "embedding_fingerprint",
+            "distance",
         )
-        for row in rows
     ]
 
 
-def _cosine(row: Memory, vector: QuestionVector | None) -> float | None:
-    if vector is None or row.embedding_fingerprint != vector.fingerprint:
-        return None
-    distance: float | None = getattr(row, "distance", None)
-    return None if distance is None else 1.0 - distance
-
-
-def _ranked(
-    pool: Sequence[_Candidate], query: RecallQuery, question: _Question, *, now: datetime
+def _hits(
+    pool: Sequence[_Candidate],
+    caller: Caller,
+    query: RecallQuery,
+    question: _Question,
+    *,
+    now: datetime,
 ) -> list[RecallHit]:
-    """Return the candidates that pass the floor, best first."""
-    memories = [candidate.memory for candidate in pool]
+    """Return the candidates that pass the floor, best first, as far as they are still there."""
     evidence = _evidence(pool, query, question, now=now)
     relevances = [scoring.relevance(one) for one in evidence]
     passed = scoring.above_floor(relevances, floor=settings.RELEVANCE_FLOOR)
     if not any(passed):
         return []
-    gains = links.linked_relevance(memories, relevances)
+    gains = links.linked_relevance(
+        [(candidate.namespace_id, candidate.vertex) for candidate in pool], relevances
+    )
     linked = [replace(one, graph=gain) for one, gain in zip(evidence, gains, strict=True)]
-    hits = [
-        RecallHit(memory=memory, score=score, relevance=relevant, parts=parts)
-        for memory, (score, parts), relevant, is_answer in zip(
-            memories, scoring.scores(linked), relevances, passed, strict=True
+    answers = [
+        (score, candidate.id, relevant, parts)
+        for candidate, (score, parts), relevant, is_answer in zip(
+            pool, scoring.scores(linked), relevances, passed, strict=True
         )
         if is_answer
     ]
     # Between equals the newer id decides, so that one question has one answer.
-    hits.sort(key=lambda hit: (hit.score, hit.memory.id), reverse=True)
-    return hits[: query.k]
+    best = sorted(answers, key=itemgetter(0, 1), reverse=True)[: query.k]
+    memories = _memories(caller, query, Q(pk__in=[key for _, key, _, _ in best]), now=now)
+    return [
+        RecallHit(memory=memories[key], score=score, relevance=relevant, parts=parts)
+        for score, key, relevant, parts in best
+        if key in memories
+    ]
 
 
 def _evidence(
@@ -203,34 +225,37 @@ def _evidence(
 ) -> list[Evidence]:
     lengths = [scoring.length(candidate.tokens) for candidate in pool]
     mean_length = sum(lengths) / max(len(lengths), 1)
-    return [
-        Evidence(
-            vector=candidate.cosine,
-            text=scoring.bm25(
-                question.terms,
-                candidate.tokens,
-                statistics=question.statistics,
-                mean_length=mean_length,
-            ),
-            coverage=scoring.coverage(
-                question.telling, candidate.tokens, statistics=question.statistics
-            ),
-            exact=float(candidate.memory.number in question.named),
-            tags=scoring.tag_match(question.terms, [code_tokens(t) for t in candidate.memory.tags]),
-            scope=_affinity(candidate.memory, query),
-            importance=candidate.memory.importance,
-            confidence=candidate.memory.confidence,
-            recency=scoring.recency(candidate.memory.created_at, now),
+    words = {tag: code_tokens(tag) for candidate in pool for tag in candidate.tags}
+    evidence = []
+    for candidate, length in zip(pool, lengths, strict=True):
+        found = scoring.occurrences(question.terms, candidate.tokens)
+        weights = question.weights
+        one = Evidence(
+            vector=_cosine(candidate, question.vector),
+            text=scoring.bm25(found, weights=weights, length=length, mean_length=mean_length),
+            coverage=scoring.coverage(question.telling, found, weights=weights),
+            exact=float(candidate.number in question.named),
+            tags=scoring.tag_match(question.terms, [words[tag] for tag in candidate.tags]),
+            scope=_affinity(candidate, query),
+            importance=candidate.importance,
+            confidence=candidate.confidence,
+            recency=scoring.recency(candidate.created_at, now),
         )
-        for candidate in pool
-    ]
+        evidence.append(one)
+    return evidence
 
 
-def _affinity(memory: StoredMemory, query: RecallQuery) -> float:
+def _cosine(candidate: _Candidate, vector: QuestionVector | None) -> float | None:
+    if vector is None or candidate.fingerprint != vector.fingerprint:
+        return None
+    return None if candidate.distance is None else 1.0 - candidate.distance
+
+
+def _affinity(candidate: _Candidate, query: RecallQuery) -> float:
     """Return how close a memory's scope is to the question's: branch, repository, namespace."""
-    if query.branch and memory.branch == query.branch:
+    if query.branch and candidate.branch == query.branch:
         return 1.0
-    if query.repository_id is not None and memory.repository_id == query.repository_id:
+    if query.repository_id is not None and candidate.repository_id == query.repository_id:
         return 0.5
     return 0.0
 
@@ -241,9 +266,14 @@ def _expansion(
     """Return neighbors of the hits that the question's filters allow, at most `k` more."""
 
     def allowed(numbers: Collection[int]) -> dict[int, StoredMemory]:
-        rows = answering(
-            caller=caller, query=query, namespace_ids=query.namespace_ids, now=now
-        ).filter(number__in=numbers)
-        return {row.number: stored(row, now=now) for row in shown(rows)}
+        found = _memories(caller, query, Q(number__in=numbers), now=now)
+        return {memory.number: memory for memory in found.values()}
 
     return links.neighbors(hits, depth=query.expansion_depth, allowed=allowed, limit=query.k)
+
+
+def _memories(
+    caller: Caller, query: RecallQuery, wanted: Q, *, now: datetime
+) -> dict[UUID, StoredMemory]:
+    rows = answering(caller=caller, query=query, namespace_ids=query.namespace_ids, now=now)
+    return {row.pk: stored(row, now=now) for row in shown(rows.filter(wanted))}

@@ -127,19 +127,12 @@ def scores(
     return results
 
 
-def bm25(
-    terms: Sequence[str], tokens: str, *, statistics: WordStatistics, mean_length: float
-) -> float:
-    """Score a memory's stored words (one line, single spaces) against the question's words.
-
-    `mean_length` is the mean of `length` over the memories that are compared. Robertson and
-    Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond (2009), section 3.
-    """
-    pull = _K1 * (1 - _B + _B * length(tokens) / max(mean_length, 1.0))
-    return sum(
-        statistics.weight(term) * count * (_K1 + 1) / (count + pull)
-        for term, count in _occurrences(terms, tokens).items()
-    )
+def occurrences(terms: Sequence[str], tokens: str) -> dict[str, int]:
+    """Count those of the words that a line of stored words (single spaces) has."""
+    # Doubled spaces let neighbors that are equal be counted one by one, at the speed of C.
+    line = f" {tokens.replace(' ', '  ')} "
+    counts = ((term, line.count(f" {term} ")) for term in terms)
+    return {term: count for term, count in counts if count}
 
 
 def length(tokens: str) -> int:
@@ -147,10 +140,24 @@ def length(tokens: str) -> int:
     return tokens.count(" ") + 1
 
 
-def coverage(terms: Sequence[str], tokens: str, *, statistics: WordStatistics) -> float:
-    """Return which share of the question a memory's words cover, rare words weighing more."""
-    total = sum(statistics.weight(term) for term in terms)
-    matched = sum(statistics.weight(term) for term in _occurrences(terms, tokens))
+def bm25(
+    found: Mapping[str, int], *, weights: Mapping[str, float], length: int, mean_length: float
+) -> float:
+    """Score a memory by the question's words in it (`occurrences`), rare words weighing more.
+
+    `mean_length` is taken over the memories that are compared. Robertson and Zaragoza, The
+    Probabilistic Relevance Framework: BM25 and Beyond (2009), section 3.
+    """
+    pull = _K1 * (1 - _B + _B * length / max(mean_length, 1.0))
+    return sum(weights[term] * count * (_K1 + 1) / (count + pull) for term, count in found.items())
+
+
+def coverage(
+    terms: Sequence[str], found: Mapping[str, int], *, weights: Mapping[str, float]
+) -> float:
+    """Return which share of the words a memory has, rare ones weighing more."""
+    total = sum(weights[term] for term in terms)
+    matched = sum(weights[term] for term in terms if term in found)
     return matched / total if total else 0.0
 
 
@@ -216,10 +223,3 @@ def _stretched(values: Sequence[float]) -> list[float]:
     if highest == lowest:
         return [1.0 if highest > 0 else 0.0] * len(values)
     return [(value - lowest) / (highest - lowest) for value in values]
-
-
-def _occurrences(terms: Sequence[str], tokens: str) -> dict[str, int]:
-    # Doubled spaces let neighbors that are equal be counted one by one, at the speed of C.
-    line = f" {tokens.replace(' ', '  ')} "
-    counts = ((term, line.count(f" {term} ")) for term in terms)
-    return {term: count for term, count in counts if count}

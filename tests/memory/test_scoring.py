@@ -10,7 +10,6 @@ from memory import scoring
 from memory.scoring import Evidence, WordStatistics
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
-NO_STATISTICS = WordStatistics(documents=0, frequencies={})
 
 
 def evidence(**changes: Any) -> Evidence:
@@ -93,29 +92,36 @@ def test_a_small_scope_has_no_common_words():
     assert not WordStatistics(documents=50, frequencies={"a": 7}).is_common("a")
 
 
-def test_bm25_counts_whole_words_and_their_repetitions():
-    def score(tokens: str) -> float:
-        return scoring.bm25(["cache"], tokens, statistics=NO_STATISTICS, mean_length=4)
+def score_of(tokens: str) -> float:
+    return scoring.bm25(
+        scoring.occurrences(["cache"], tokens),
+        weights={"cache": 1.0},
+        length=scoring.length(tokens),
+        mean_length=4,
+    )
 
-    assert score("cache cache miss x") > score("cache hit miss x") > 0
-    assert score("cached cachet xcache y") == 0
-    assert score("") == 0
+
+def test_bm25_counts_whole_words_and_their_repetitions():
+    assert score_of("cache cache miss x") > score_of("cache hit miss x") > 0
+    assert score_of("cached cachet xcache y") == 0
+    assert score_of("") == 0
 
 
 def test_shorter_texts_with_the_same_word_score_higher():
-    def score(tokens: str) -> float:
-        return scoring.bm25(["cache"], tokens, statistics=NO_STATISTICS, mean_length=4)
-
-    assert score("cache miss") > score("cache " + "filler " * 40)
+    assert score_of("cache miss") > score_of("cache " + "filler " * 40)
 
 
 def test_coverage_is_the_weighted_share_of_the_question():
-    statistics = WordStatistics(documents=100, frequencies={"deploy": 50})
     terms = ["deploy", "ingress"]
-    covered = scoring.coverage(terms, "deploy on tuesday", statistics=statistics)
-    assert 0 < covered < 0.3
-    assert scoring.coverage(terms, "deploy ingress", statistics=statistics) == 1
-    assert scoring.coverage([], "deploy", statistics=statistics) == 0
+    weights = {"deploy": 1.0, "ingress": 4.0}
+
+    def covered(tokens: str) -> float:
+        return scoring.coverage(terms, scoring.occurrences(terms, tokens), weights=weights)
+
+    assert covered("deploy on tuesday") == pytest.approx(0.2)
+    assert covered("deploy ingress") == 1
+    assert covered("nothing") == 0
+    assert scoring.coverage([], {}, weights={}) == 0
 
 
 def test_a_tag_matches_by_the_share_of_its_words():
