@@ -6,7 +6,7 @@ Knows nothing of Django and nothing of which variables exist; settings.py does.
 import os
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 _TRUE = frozenset({"1", "true", "yes", "on"})
 _FALSE = frozenset({"0", "false", "no", "off"})
@@ -39,6 +39,7 @@ def required_text(name: str, *, hint: str) -> str:
 
 
 def integer(name: str, default: int, *, minimum: int = 0, maximum: int | None = None) -> int:
+    """Return a whole number within its bounds."""
     raw = text(name)
     if not raw:
         return default
@@ -53,6 +54,7 @@ def integer(name: str, default: int, *, minimum: int = 0, maximum: int | None = 
 
 
 def number(name: str, default: float, *, minimum: float = 0.0, maximum: float = 1.0) -> float:
+    """Return a number within its bounds; not-a-number is none."""
     raw = text(name)
     if not raw:
         return default
@@ -66,6 +68,7 @@ def number(name: str, default: float, *, minimum: float = 0.0, maximum: float = 
 
 
 def boolean(name: str, *, default: bool) -> bool:
+    """Return true for 1, true, yes, on and false for 0, false, no, off, in any case."""
     raw = text(name).lower()
     if not raw:
         return default
@@ -82,6 +85,7 @@ def words(name: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
 
 
 def directory(name: str, default: Path) -> Path:
+    """Return an absolute path; ~ is the home directory."""
     path = Path(text(name) or default).expanduser()
     if not path.is_absolute():
         raise EnvironmentInvalid(f"{name} must be an absolute path, not {path}.")
@@ -89,17 +93,16 @@ def directory(name: str, default: Path) -> Path:
 
 
 def database(name: str, *, hint: str) -> DatabaseAddress:
-    """Read postgresql://user:password@host:port/name."""
-    parts = urlsplit(required_text(name, hint=hint))
+    """Read postgresql://user:password@host:port/name; a refusal does not repeat the password."""
+    form = f"{name} must look like postgresql://user:password@host:5432/database."
+    parts, port = _split(required_text(name, hint=hint), problem=form)
     if parts.scheme not in {"postgres", "postgresql"} or not parts.hostname:
-        raise EnvironmentInvalid(
-            f"{name} must look like postgresql://user:password@host:5432/database."
-        )
+        raise EnvironmentInvalid(form)
     if not parts.path.strip("/"):
         raise EnvironmentInvalid(f"{name} names no database: end it with /codemem, for example.")
     return DatabaseAddress(
         host=parts.hostname,
-        port=parts.port or 5432,
+        port=port or 5432,
         name=unquote(parts.path.strip("/")),
         user=unquote(parts.username or ""),
         password=unquote(parts.password or ""),
@@ -107,7 +110,19 @@ def database(name: str, *, hint: str) -> DatabaseAddress:
 
 
 def redis_url(name: str, *, hint: str) -> str:
+    """Return an address that the Redis client understands."""
     url = required_text(name, hint=hint)
-    if urlsplit(url).scheme not in {"redis", "rediss", "unix"}:
-        raise EnvironmentInvalid(f"{name} must look like redis://:password@host:6379/0.")
+    form = f"{name} must look like redis://:password@host:6379/0."
+    parts, _ = _split(url, problem=form)
+    if parts.scheme not in {"redis", "rediss", "unix"}:
+        raise EnvironmentInvalid(form)
     return url
+
+
+def _split(url: str, *, problem: str) -> tuple[SplitResult, int | None]:
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:  # an impossible port or an unclosed IPv6 bracket
+        raise EnvironmentInvalid(problem) from None
+    return parts, port
