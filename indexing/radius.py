@@ -344,6 +344,9 @@ def _surest_uses(uses: Iterable[Neighbor], ids: Mapping[int, str]) -> tuple[Use,
 
 
 def is_test(node: Node) -> bool:
-    language = language_of(node.path)
-    is_test_file = language is not None and language.test_paths.search(node.path) is not None
-    return node.is_test or is_test_file
+    return node.is_test or is_test_path(node.path)
+
+
+def is_test_path(path: str) -> bool:
+    language = language_of(path)
+    return language is not None and language.test_paths.search(path) is not None

@@ -19,7 +19,15 @@ from indexing.changes import FileChange, SymbolChange, SymbolStatus, compare
 from indexing.diffs import ChangeStatus, FileDiff
 from indexing.languages import language_of
 from indexing.mirrors import find_mirror
-from indexing.radius import BlastRadius, ChangedNodes, find_in_graph, follow, is_noticeable, is_test
+from indexing.radius import (
+    BlastRadius,
+    ChangedNodes,
+    find_in_graph,
+    follow,
+    is_noticeable,
+    is_test,
+    is_test_path,
+)
 from indexing.sides import Base, Limits, find_base, read_sides
 from indexing.values import (
     MEMORY_CHARACTERS,
@@ -227,26 +235,28 @@ def _report(
         changed_symbols=budget.list(_changed_symbols(changed, radius), 0.30, _symbol_characters),
         dependents=budget.list(radius.dependents, 0.30, _dependent_characters, is_exact=is_exact),
         direct_dependents=direct,
-        tests=budget.list(
-            radius.tests, 0.10, _dependent_characters, is_exact=not radius.is_blind_to_tests
-        ),
         memories=budget.list(
             memories, 0.15, _memory_characters, is_exact=len(memories) < _MEMORY_LIMIT
         ),
-        files=budget.list(_reviewed_files(changed.changes), 0.07, _file_characters),
-        affected_files=budget.list(_affected(radius, _file_of), 0.04, _path_characters),
+        tests=budget.list(
+            radius.tests, 0.15, _dependent_characters, is_exact=not radius.is_blind_to_tests
+        ),
+        files=budget.list(_reviewed_files(changed.changes), 0.04, _file_characters),
+        affected_files=budget.list(_affected(radius, _file_of), 0.03, _path_characters),
         affected_modules=budget.list(_affected(radius, _module_of), 0.02, _path_characters),
         containing=budget.list(
-            [uid for change in changed.changes for uid in change.containing], 0.02, len
+            [uid for change in changed.changes for uid in change.containing], 0.01, len
         ),
         notes=tuple(dict.fromkeys(notes)),
     )
 
 
 def _risk(changed: ChangedNodes, radius: BlastRadius, *, repository_nodes: int) -> Risk:
-    noticeable = [change for change in changed.symbol_changes if is_noticeable(change)]
-    files = [c for c in changed.changes if c.changes_module or c.is_gone or c.is_moved]
-    nodes = [_changed_node(change, changed, radius) for change in noticeable]
+    # What happens to a test is a risk to no other code.
+    changes = [one for one in changed.changes if not is_test_path(one.diff.path)]
+    symbols = [one for change in changes for one in change.symbols if is_noticeable(one)]
+    files = [one for one in changes if one.changes_module or one.is_gone or one.is_moved]
+    nodes = [_changed_node(change, changed, radius) for change in symbols]
     nodes += [_changed_file(change, changed) for change in files]
     return impact.assess_risk(
         changed=nodes,

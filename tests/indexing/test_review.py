@@ -200,6 +200,13 @@ def test_a_comment_has_no_risk_and_reaches_nobody(shop):
     assert (review.risk.score, review.dependents.total) == (0, 0)
 
 
+def test_what_happens_to_a_test_is_no_risk_to_other_code(shop):
+    review = shop.review_of({"tests/test_order.py": None})
+
+    assert set(symbols(review).values()) == {SymbolStatus.REMOVED}
+    assert review.risk.score == 0
+
+
 def test_an_empty_diff_has_no_risk(shop):
     review = shop.review("")
 
