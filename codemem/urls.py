@@ -4,9 +4,10 @@ from django.contrib import admin
 from django.urls import include, path
 from django.views.generic import RedirectView
 
-from codemem.gateway import exposition, health, mcp, openapi, resources, rest
+from codemem.gateway import exposition, health, mcp, openapi, resources, rest, reviews
 
 rest.api.add_router("/tools", rest.tools_router())
+rest.api.add_router("/reviews", reviews.reviews_router())
 
 _WELL_KNOWN = (
     "oauth-protected-resource",

@@ -204,5 +204,3 @@ def _git(checkout: Path, *arguments: str) -> str:
 def _slug(name: str) -> str:
     kept = "".join(char if char.isalnum() and char.isascii() else "-" for char in name.lower())
     return kept.strip("-")[:63] or "repository"
-
-
