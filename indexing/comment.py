@@ -10,7 +10,7 @@ import unicodedata
 from typing import Final
 
 from graph.impact import RiskLevel
-from graph.values import EdgeKind
+from graph.values import EdgeKind, NodeKind
 from indexing.changes import SymbolStatus
 from indexing.values import (
     MEMORY_CHARACTERS,
@@ -129,8 +129,9 @@ def _dependents_title(review: Review) -> str:
 
 def _dependent_line(dependent: ReviewedDependent) -> str:
     node = dependent.node
+    name = "" if node.kind is NodeKind.FILE else f"{code(node.local_name)} in "
     if not dependent.uses:
-        return f"- {code(node.local_name)} in {code(node.path)}"
+        return f"- {name}{code(node.path)}"
     use = dependent.uses[0]
     others = len(dependent.uses) - 1
     place = f"{node.path}:{use.line or node.start_line}"
@@ -138,7 +139,7 @@ def _dependent_line(dependent: ReviewedDependent) -> str:
     doubt = "" if use.confidence >= 0.9 else f" ({use.confidence:.0%} sure)"  # noqa: PLR2004
     verb = _VERBS.get(use.kind, "uses")
     changed = code(use.changed_id.partition("#")[2] or use.changed_id)
-    return f"- {code(node.local_name)} in {code(place)} {verb} {changed}{more}{doubt}"
+    return f"- {name}{code(place)} {verb} {changed}{more}{doubt}"
 
 
 def _tests(tests: Listing[ReviewedDependent]) -> str:
@@ -148,15 +149,15 @@ def _tests(tests: Listing[ReviewedDependent]) -> str:
     for test in tests.items:
         by_file.setdefault(test.node.path, []).append(test.node.local_name)
     lines = [
-        f"- {code(path)}{_test_names(path, names)}"
+        f"- {code(path)}{_test_names(names)}"
         for path, names in list(by_file.items())[:_TEST_FILES_SHOWN]
     ]
     title = f"**Tests to run**: {_count(tests.total, 'test')} reach{'es' * (tests.total == 1)} this"
     return "\n".join([title, "", *lines]) + _more_tests(tests, by_file)
 
 
-def _test_names(path: str, names: list[str]) -> str:
-    named = [name for name in names if name != path.rpartition("/")[2]]
+def _test_names(names: list[str]) -> str:
+    named = [name for name in names if name]  # a file has no name of its own
     if not named:
         return ""
     shown = ", ".join(map(code, named[:_TESTS_OF_A_FILE_SHOWN]))

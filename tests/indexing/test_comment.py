@@ -1,4 +1,5 @@
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
@@ -207,6 +208,19 @@ def test_a_doubtful_use_says_so():
     )
 
     assert "mentions `net` (55% sure)" in comment(dependents=listing(dependent(uses=(use,))))
+
+
+def test_a_file_stands_for_itself():
+    imports = Use(
+        changed_id="sym:a.py#net", kind=EdgeKind.IMPORTS, line=1, confidence=1.0, rule="import"
+    )
+    file = dependent("", uses=(imports,))
+    file = replace(file, node=replace(file.node, kind=NodeKind.FILE, name="order.py"))
+
+    text = comment(dependents=listing(file), tests=listing(file))
+
+    assert "- `shop/order.py:1` imports `net`\n" in text
+    assert "reaches this\n\n- `shop/order.py`\n" in text
 
 
 def test_dependents_left_out_are_counted():
