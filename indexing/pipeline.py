@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from graph import services as graph
 from graph.models import Repository
-from graph.values import FileFact, PutReport, Snapshot
+from graph.values import FileFact, PutReport, Snapshot, SymbolFact
 from indexing import queries, services
 from indexing.contents import Content, Unread, facts_of
 from indexing.facts import BlobFacts
@@ -28,14 +28,17 @@ from indexing.languages import language_of
 from indexing.locks import Work, only_worker
 from indexing.mirrors import SourceRefused, mirror_path, refuse_foreign_path
 from indexing.models import IndexRun
-from indexing.resolution import is_manifest, resolve
+from indexing.resolution import Resolution, is_manifest, resolve
 from indexing.services import SkippedFile
 
 log = structlog.get_logger(__name__)
 
 _PROGRESS_EVERY_SECONDS = 0.5
-# An index of Postgres takes rows up to 2.7 KB, and a symbol's has its path and its name.
+# An index of Postgres takes rows up to 2.7 KB: one has a symbol's path and local name, another its
+# qualified name.
 _LONGEST_PATH_BYTES = 1_000
+_LONGEST_LOCAL_NAME_BYTES = 1_600
+_LONGEST_QUALIFIED_NAME_BYTES = 2_600
 
 
 class RepositoryTooLarge(Exception):
@@ -136,7 +139,7 @@ def _index(run: _Run) -> None:
         facts = {path: found for path, found in read.items() if isinstance(found, BlobFacts)}
         manifests = _manifests(mirror, tree)
     with run.step(IndexRun.Step.RESOLVING):
-        resolution = resolve(facts, manifests)
+        resolution = _storable(run, resolve(facts, manifests))
     with run.step(IndexRun.Step.WRITING):
         snapshot = Snapshot(
             commit=commit.sha,
@@ -261,6 +264,30 @@ def _manifests(mirror: Mirror, tree: list[TreeEntry]) -> dict[str, bytes]:
         for path, blob in wanted.items()
         if isinstance(content := contents[blob], bytes)
     }
+
+
+def _storable(run: _Run, resolution: Resolution) -> Resolution:
+    """Leave out symbols with longer names than the graph can index, and their edges."""
+    too_long = {symbol.id: symbol.path for symbol in resolution.symbols if _is_too_long(symbol)}
+    if not too_long:
+        return resolution
+    for path in sorted(set(too_long.values())):
+        run.skip(path, "partly: name-too-long")
+    return Resolution(
+        symbols=[symbol for symbol in resolution.symbols if symbol.id not in too_long],
+        edges=[
+            edge
+            for edge in resolution.edges
+            if too_long.keys().isdisjoint((edge.source, edge.target))
+        ],
+    )
+
+
+def _is_too_long(symbol: SymbolFact) -> bool:
+    return (
+        len(symbol.local_name.encode()) > _LONGEST_LOCAL_NAME_BYTES
+        or len(symbol.qualified_name.encode()) > _LONGEST_QUALIFIED_NAME_BYTES
+    )
 
 
 def _file_fact(entry: TreeEntry, facts: BlobFacts | Unread | None) -> FileFact:
