@@ -74,8 +74,8 @@ def desired_state(snapshot: Snapshot) -> Desired:
     return Desired(files=files, nodes=nodes)
 
 
-def symbol_columns(fact: SymbolFact) -> tuple[object, ...]:
-    """Return a symbol as the columns of the staging table `put_symbol`, in their order."""
+def version_columns(fact: SymbolFact) -> tuple[object, ...]:
+    """Return what a symbol says as the columns of the staging table `put_version`, in order."""
     signature, doc, source_text = map(_storable, (fact.signature, fact.doc, fact.source_text))
     text = embedding_text(
         kind=fact.kind,
@@ -93,7 +93,6 @@ def symbol_columns(fact: SymbolFact) -> tuple[object, ...]:
         doc=doc,
     )
     return (
-        *(fact.path, fact.local_name, fact.kind, fact.ordinal, fact.qualified_name, fact.name),
         *(fact.start_line, fact.end_line, fact.language, fact.visibility, fact.is_test),
         *(signature, doc, source_text, fact.body_hash, tokens, embedding_digest(text)),
     )

@@ -1,17 +1,12 @@
 """What every test may use: a namespace with a member of each role, and someone outside."""
 
-import os
-
 import pytest
+from celery import Celery
 
 from codemem.accounts.models import Namespace, User
 from graph.models import Repository
 from tests import factories
-
-if not os.environ.get("DATABASE_URL"):
-    pytest.exit(
-        "The tests run on a real Postgres: set DATABASE_URL, or let `make test` start one.", 2
-    )
+from workers import queue
 
 
 @pytest.fixture
@@ -52,3 +47,12 @@ def namespace(owner: User, maintainer: User, writer: User, reader: User) -> Name
 @pytest.fixture
 def repository(namespace: Namespace, maintainer: User) -> Repository:
     return factories.make_repository(namespace, "app", created_by=maintainer)
+
+
+@pytest.fixture
+def queue_without_redis(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have messages go to a port where no Redis listens; use it with transaction=True."""
+    away = Celery("codemem")
+    away.config_from_object("django.conf:settings", namespace="CELERY")
+    away.conf.broker_url = "redis://127.0.0.1:1/0"
+    monkeypatch.setattr(queue, "app", away)

@@ -16,7 +16,7 @@ from psycopg import sql
 
 from graph import cypher
 from graph.models import DEFAULT_LAYER, FileVersion, Ref, Repository
-from graph.staging import Desired, FileRows, desired_state, symbol_columns
+from graph.staging import Desired, FileRows, desired_state, version_columns
 from graph.statements import statements
 from graph.values import (
     EdgeKind,
@@ -77,7 +77,7 @@ def _write_difference(
     writer = _Writer(cursor=cursor, graph=graph, repository_id=repository.pk, at=at)
     writer.stage(difference)
     files = writer.write_files()
-    symbols = writer.write_symbols()
+    symbols = writer.write_symbols(difference)
     writer.write_vertices()
     edges = writer.write_edges(difference, desired)
     return PutReport(files=files, symbols=symbols, edges=edges)
@@ -142,34 +142,39 @@ class _Writer:
     def stage(self, changes: list[_FileChange]) -> None:
         self.cursor.execute(statements("put")["make_staging"])
         self._copy("put_file", _FILE_COLUMNS, (_file_columns(change) for change in changes))
-        symbols = (
-            symbol_columns(symbol)
-            for change in changes
-            if change.rows is not None and change.symbols_changed
-            for symbol in change.rows.symbols
-        )
-        self._copy("put_symbol", _SYMBOL_COLUMNS, symbols)
+        self._copy("put_symbol", _SYMBOL_COLUMNS, map(_symbol_columns, _symbols(changes)))
         self._analyze("put_file", "put_symbol")
 
     def write_files(self) -> RowChanges:
-        self._execute("add_source_files")
+        self._analyze_grown("graph_sourcefile", self._execute("add_source_files"))
         self._execute("identify_files")
-        return RowChanges(
+        self._analyze("put_file")
+        changes = RowChanges(
             closed=self._execute("close_file_versions"),
             updated=self._execute("update_file_versions"),
             opened=self._execute("open_file_versions"),
         )
+        self._analyze_grown("graph_fileversion", changes.opened)
+        return changes
 
-    def write_symbols(self) -> RowChanges:
-        self._execute("add_symbols")
+    def write_symbols(self, changes: list[_FileChange]) -> RowChanges:
+        self._analyze_grown("graph_symbol", self._execute("add_symbols"))
         self._execute("rename_symbols")
         self._execute("identify_symbols")
-        self._analyze("put_symbol")
-        return RowChanges(
+        keys = {tuple(name): (symbol, file) for *name, symbol, file in self.cursor.fetchall()}
+        rows = (
+            (*keys[fact.path, fact.local_name, fact.ordinal], *version_columns(fact))
+            for fact in _symbols(changes)
+        )
+        self._copy("put_version", _VERSION_COLUMNS, rows)
+        self._analyze("put_version")
+        written = RowChanges(
             closed=self._execute("close_symbol_versions"),
             updated=self._execute("update_symbol_versions"),
             opened=self._execute("open_symbol_versions"),
         )
+        self._analyze_grown("graph_symbolversion", written.opened)
+        return written
 
     def write_vertices(self) -> None:
         self._execute("stage_symbol_vertices")
@@ -178,7 +183,7 @@ class _Writer:
         for label in (VertexLabel.SYMBOL, VertexLabel.FILE):
             changed = self._execute("update_vertices", label=label.title)
             changed += self._execute("add_vertices", label=label.title, label_id=label.value)
-            self._analyze_label(label.title, changed)
+            self._analyze_grown(label.title, changed, schema=self.graph)
 
     def write_edges(self, changes: list[_FileChange], desired: Desired) -> RowChanges:
         vertices = self._resolve(changes, desired)
@@ -189,7 +194,7 @@ class _Writer:
             closed = self._execute("close_edges", label=label)
             updated = self._execute("update_edges", label=label)
             opened = self._execute("open_edges", label=label)
-            self._analyze_label(label, opened)
+            self._analyze_grown(label, opened, schema=self.graph)
             total = [total[0] + closed, total[1] + updated, total[2] + opened]
         return RowChanges(closed=total[0], updated=total[1], opened=total[2])
 
@@ -239,19 +244,21 @@ class _Writer:
         for table in tables:
             self.cursor.execute(sql.SQL("ANALYZE {}").format(sql.Identifier(table)))
 
-    def _analyze_label(self, label: str, changed_rows: int) -> None:
-        # The first questions about a new repository come before autovacuum does.
-        if changed_rows >= _ANALYZE_FROM_ROWS:
-            self.cursor.execute(sql.SQL("ANALYZE {}").format(sql.Identifier(self.graph, label)))
+    def _analyze_grown(self, table: str, new_rows: int, *, schema: str = "public") -> None:
+        # A new repository is not in the statistics: taken for a single row, it would be joined row
+        # by row. Autovacuum comes too late, for this transaction and for the first questions.
+        if new_rows >= _ANALYZE_FROM_ROWS:
+            self.cursor.execute(sql.SQL("ANALYZE {}").format(sql.Identifier(schema, table)))
 
 
 _FILE_COLUMNS: Final = (
     "path, is_removed, symbols_changed, edges_changed,"
     " blob, size, lines, language, skipped, symbols_digest, edges_digest"
 )
-_SYMBOL_COLUMNS: Final = (
-    "path, local_name, kind, ordinal, qualified_name, name, start_line, end_line, language,"
-    " visibility, is_test, signature, doc, source_text, body_hash, tokens, embedding_digest"
+_SYMBOL_COLUMNS: Final = "path, local_name, kind, ordinal, qualified_name, name"
+_VERSION_COLUMNS: Final = (
+    "symbol_id, file_id, start_line, end_line, language, visibility, is_test, signature, doc,"
+    " source_text, body_hash, tokens, embedding_digest"
 )
 _NODE_COLUMNS: Final = "uid, path, local_name, kind, ordinal"
 _EDGE_COLUMNS: Final = "label, source, target, file_id, confidence, rule, line_offset"
@@ -266,6 +273,19 @@ def _file_columns(change: _FileChange) -> tuple[object, ...]:
         *(change.path, False, change.symbols_changed, change.edges_changed),
         *(fact.blob, fact.size, fact.lines, fact.language or "", fact.skipped or ""),
         *(rows.symbols_digest, rows.edges_digest),
+    )
+
+
+def _symbols(changes: list[_FileChange]) -> Iterator[SymbolFact]:
+    for change in changes:
+        if change.rows is not None and change.symbols_changed:
+            yield from change.rows.symbols
+
+
+def _symbol_columns(fact: SymbolFact) -> tuple[object, ...]:
+    return (
+        *(fact.path, fact.local_name, fact.kind, fact.ordinal),
+        *(fact.qualified_name, fact.name),
     )
 
 

@@ -11,10 +11,13 @@ create temp table if not exists put_file (
 ) on commit drop;
 create temp table if not exists put_symbol (
     path text not null, local_name text not null, kind text not null, ordinal int not null,
-    qualified_name text not null, name text not null, start_line int not null, end_line int not null,
+    qualified_name text not null, name text not null
+) on commit drop;
+create temp table if not exists put_version (
+    symbol_id bigint not null, file_id bigint not null, start_line int not null, end_line int not null,
     language text not null, visibility text not null, is_test bool not null, signature text not null,
     doc text not null, source_text text not null, body_hash text not null, tokens text not null,
-    embedding_digest bytea not null, symbol_id bigint, file_id bigint
+    embedding_digest bytea not null
 ) on commit drop;
 create temp table if not exists put_node (
     uid text not null, path text not null, local_name text, kind text, ordinal int
@@ -26,7 +29,11 @@ create temp table if not exists put_edge (
 create temp table if not exists put_vertex (
     id bigint not null, properties ag_catalog.agtype not null
 ) on commit drop;
-truncate put_file, put_symbol, put_node, put_edge, put_vertex
+truncate put_file, put_symbol, put_version, put_node, put_edge, put_vertex;
+-- The planner cannot know how many rows of a file are live, and mistakes them for one: with these
+-- its nested loops are cheap even so.
+create index if not exists put_version_symbol on put_version (symbol_id);
+create index if not exists put_edge_ends on put_edge (label, source, target)
 
 -- name: add_source_files
 -- Paths never seen before get an identity.
@@ -80,11 +87,12 @@ where symbol.repository_id = %(repository)s and symbol.path = staged.path
     and (symbol.qualified_name, symbol.name) is distinct from (staged.qualified_name, staged.name)
 
 -- name: identify_symbols
-update put_symbol staged set symbol_id = symbol.id, file_id = file.file_id
-from graph_symbol symbol, put_file file
-where symbol.repository_id = %(repository)s and symbol.path = staged.path
-    and symbol.local_name = staged.local_name and symbol.kind = staged.kind and symbol.ordinal = staged.ordinal
-    and file.path = staged.path
+select symbol.path, symbol.local_name, symbol.ordinal, symbol.id, file.file_id
+from put_symbol staged
+join put_file file on file.path = staged.path
+join graph_symbol symbol
+    on symbol.repository_id = %(repository)s and symbol.path = staged.path
+        and symbol.local_name = staged.local_name and symbol.kind = staged.kind and symbol.ordinal = staged.ordinal
 
 -- name: close_symbol_versions
 -- A version ends when the symbol is gone or says something else; that it moved is no such thing.
@@ -93,7 +101,7 @@ from put_file file
 where version.file_id = file.file_id and file.symbols_changed
     and version.layer = %(layer)s and version.valid_to is null
     and not exists (
-        select from put_symbol staged
+        select from put_version staged
         where staged.symbol_id = version.symbol_id and staged.body_hash = version.body_hash
             and staged.signature = version.signature and staged.doc = version.doc)
 
@@ -106,7 +114,7 @@ set start_line = staged.start_line, end_line = staged.end_line, language = stage
     embedding = case when version.embedding_digest = staged.embedding_digest then version.embedding end,
     embedding_fingerprint =
         case when version.embedding_digest = staged.embedding_digest then version.embedding_fingerprint else '' end
-from put_symbol staged
+from put_version staged
 where version.symbol_id = staged.symbol_id and version.layer = %(layer)s and version.valid_to is null
     and (version.start_line, version.end_line, version.language, version.visibility, version.is_test,
         version.source_text, version.tokens, version.embedding_digest)
@@ -122,12 +130,13 @@ select staged.symbol_id, %(repository)s, staged.file_id, %(layer)s, staged.start
     staged.language, staged.visibility, staged.is_test, staged.signature, staged.doc, staged.source_text,
     staged.body_hash, staged.tokens, staged.embedding_digest,
     known.embedding, coalesce(known.embedding_fingerprint, ''), %(at)s
-from put_symbol staged
-left join lateral (
-    select embedding, embedding_fingerprint from graph_symbolversion version
-    where version.embedding_digest = staged.embedding_digest and version.embedding is not null
-    order by version.id desc limit 1
-) known on true
+from put_version staged
+left join (
+    select distinct on (embedding_digest) embedding_digest, embedding, embedding_fingerprint
+    from graph_symbolversion
+    where embedding is not null and embedding_digest in (select embedding_digest from put_version)
+    order by embedding_digest, id desc
+) known on known.embedding_digest = staged.embedding_digest
 where not exists (
     select from graph_symbolversion version
     where version.symbol_id = staged.symbol_id and version.layer = %(layer)s and version.valid_to is null)
@@ -179,13 +188,14 @@ where staged.id >> 48 = %(label_id)s and not exists (
 
 -- name: resolve_nodes
 -- The vertices that staged edges begin and end at.
-select node.uid, case
-    when node.local_name is null then %(file_label)s::bigint << 48 | file.id
-    else %(symbol_label)s::bigint << 48 | symbol.id end
+select node.uid, %(file_label)s::bigint << 48 | file.id
 from put_node node
-left join graph_sourcefile file
-    on node.local_name is null and file.repository_id = %(repository)s and file.path = node.path
-left join graph_symbol symbol
+join graph_sourcefile file on file.repository_id = %(repository)s and file.path = node.path
+where node.local_name is null
+union all
+select node.uid, %(symbol_label)s::bigint << 48 | symbol.id
+from put_node node
+join graph_symbol symbol
     on symbol.repository_id = %(repository)s and symbol.path = node.path
         and symbol.local_name = node.local_name and symbol.kind = node.kind and symbol.ordinal = node.ordinal
 

@@ -1,23 +1,29 @@
 -- Reads of graph.queries that are clearer as SQL. Each begins with a line "-- name: ...".
 
 -- name: important_nodes
--- The highest ranks whose nodes are live: scores of what is gone stay until the next ranking.
-select score.node, repository.namespace_id
-from graph_nodescore score
-join graph_repository repository on repository.id = score.repository_id
-where score.repository_id = any (%(repositories)s)
-    and case score.node >> 48
-        when %(symbol_label)s then exists (
-            select from graph_symbol symbol
-            join graph_symbolversion version on version.symbol_id = symbol.id
-            where symbol.id = score.node & (1::bigint << 48) - 1 and symbol.kind = any (%(kinds)s)
-                and version.layer = %(layer)s and version.valid_to is null)
-        when %(file_label)s then %(with_files)s and exists (
-            select from graph_fileversion version
-            where version.file_id = score.node & (1::bigint << 48) - 1
-                and version.layer = %(layer)s and version.valid_to is null)
-        else false end
-order by score.rank desc, score.node
+-- The highest ranks whose nodes are live: scores of what is gone stay until the next ranking. Each
+-- repository is read from its best node downwards, until enough of them are shown.
+select best.node, repository.namespace_id
+from graph_repository repository
+cross join lateral (
+    select score.node, score.rank from graph_nodescore score
+    where score.repository_id = repository.id
+        and case score.node >> 48
+            when %(symbol_label)s then exists (
+                select from graph_symbol symbol
+                join graph_symbolversion version on version.symbol_id = symbol.id
+                where symbol.id = score.node & (1::bigint << 48) - 1 and symbol.kind = any (%(kinds)s)
+                    and version.layer = %(layer)s and version.valid_to is null)
+            when %(file_label)s then %(with_files)s and exists (
+                select from graph_fileversion version
+                where version.file_id = score.node & (1::bigint << 48) - 1
+                    and version.layer = %(layer)s and version.valid_to is null)
+            else false end
+    order by score.rank desc
+    limit %(limit)s
+) best
+where repository.id = any (%(repositories)s)
+order by best.rank desc, best.node
 limit %(limit)s
 
 -- name: files_below
