@@ -15,6 +15,7 @@ from psycopg.errors import QueryCanceled
 from redis import RedisError
 from rest_framework import exceptions as rest_exceptions
 from rest_framework.response import Response
+from rest_framework.settings import api_settings
 
 from codemem.accounts.services import (
     LastOwner,
@@ -180,7 +181,10 @@ def _translate_rest_framework(error: Exception) -> ErrorReport | None:
 def _validation_sentence(detail: Any) -> str:
     if isinstance(detail, dict):
         return " ".join(
-            f"{field}: {_validation_sentence(value)}" for field, value in detail.items()
+            _validation_sentence(value)
+            if field == api_settings.NON_FIELD_ERRORS_KEY
+            else f"{field}: {_validation_sentence(value)}"
+            for field, value in detail.items()
         )
     if isinstance(detail, list):
         return " ".join(_validation_sentence(value) for value in detail)

@@ -33,8 +33,10 @@ def viewer(request: HttpRequest) -> HttpResponse:
         {
             "path": path,
             "method": method.upper(),
-            "body": json.dumps(operation.get("requestBody", {}), indent=2),
-            **operation,
+            "text": operation.get("description") or operation.get("summary", ""),
+            "body": json.dumps(operation["requestBody"], indent=2)
+            if "requestBody" in operation
+            else "",
         }
         for path, method, operation in _operations(merged())
     ]

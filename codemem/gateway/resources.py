@@ -79,7 +79,7 @@ class NamespaceViewSet(ResourceViewSet, mixins.RetrieveModelMixin):
 
     serializer_class = NamespaceRepresentation
     lookup_field = "name"
-    lookup_value_regex = "[^/]+"
+    lookup_value_regex = r"[^/\x00]+"
 
     def get_queryset(self) -> QuerySet[Any]:
         return accounts.member_namespaces(caller=self.caller)
