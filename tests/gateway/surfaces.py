@@ -13,6 +13,8 @@ from django.test import Client
 from codemem.gateway.tool import dumps
 
 MODERN = "2026-07-28"
+# One for all: each new client would load all middleware anew.
+_client = Client()
 
 
 class Surface(StrEnum):
@@ -106,7 +108,7 @@ def send(
 
 def post(path: str, body: object, *, headers: Mapping[str, str]) -> HttpResponse:
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    response: Any = Client().post(
+    response: Any = _client.post(
         path, data=content, content_type="application/json", headers=dict(headers)
     )
     return response
