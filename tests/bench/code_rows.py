@@ -12,7 +12,7 @@ from psycopg import sql
 from graph import cypher
 from graph.models import DEFAULT_LAYER
 from graph.services.snapshots import STILL_OPEN
-from graph.staging import symbol_columns
+from graph.staging import version_columns
 from graph.values import FileFact, NodeKind, SymbolFact, VertexLabel, graph_id
 from tests.bench.code_graph import SYMBOLS_PER_FILE, CodeGraph, Edges, symbol_fact
 from tests.bench.copying import copy_lines, copy_rows, take_ids, without_indexes
@@ -139,10 +139,8 @@ def _symbols(
 
 @cache
 def _version_columns(number: int) -> tuple[object, ...]:
-    """Return what `put` stages for the nth symbol of the imagined code base, as a version."""
-    staged = symbol_columns(symbol_fact(number))
-    start_line, end_line, language, visibility, is_test, *said, digest = staged[6:]
-    return (start_line, end_line, language, visibility, is_test, *said, digest, "", COMMITTED_AT)
+    """Return what `put` stages of the nth symbol of the imagined code base."""
+    return (*version_columns(symbol_fact(number)), "", COMMITTED_AT)
 
 
 def _copy_vertices(
