@@ -6,6 +6,7 @@ and finds nothing outside of them.
 
 from graph.queries.edges import (
     Algorithm,
+    count_dependents,
     dependents,
     links_of,
     memories_linked_to,
@@ -34,6 +35,7 @@ from graph.queries.repositories import (
 __all__ = [
     "Algorithm",
     "NodeUnknown",
+    "count_dependents",
     "counts",
     "dependents",
     "find_nodes",

@@ -96,6 +96,12 @@ def dependents(
     return Dependents(dependents=tuple(found), is_truncated=is_truncated)
 
 
+def count_dependents(*, namespace_id: UUID, vertices: Collection[int], limit: int) -> int:
+    """Return how many nodes depend directly on some vertices, `limit` at most. Two queries."""
+    reached, _ = _reached(namespace_id, vertices, 1, limit)
+    return len(reached)
+
+
 def links_of(
     *, namespace_id: UUID, vertices: Collection[int], limit: int = 100
 ) -> tuple[Edge, ...]:

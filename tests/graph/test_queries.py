@@ -375,6 +375,9 @@ def test_the_dependents_of_a_hub_are_bounded_and_said_to_be(repository):
             namespace_id=repository.namespace_id, vertices=[hub.vertex], node_limit=limit
         )
         assert len(found.dependents) == expected
+        assert expected == queries.count_dependents(
+            namespace_id=repository.namespace_id, vertices=[hub.vertex], limit=limit
+        )
         assert found.is_truncated == (limit < 60)
 
 

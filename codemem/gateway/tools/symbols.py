@@ -131,12 +131,6 @@ def get_symbol_info(call: Call, arguments: SymbolInfoArguments) -> SymbolInfoRes
     and what the team remembers about it.
     """
     place, code, node = _one_node(call, arguments)
-    users = graph.dependents(
-        namespace_id=place.namespace.id,
-        vertices=[node.vertex],
-        max_depth=1,
-        node_limit=_COUNTED_DEPENDENTS,
-    )
     return SymbolInfoResult(
         scope=scopes.echo(place),
         code=code,
@@ -144,7 +138,9 @@ def get_symbol_info(call: Call, arguments: SymbolInfoArguments) -> SymbolInfoRes
         language=node.language or None,
         visibility=node.visibility.value,
         doc=node.doc or None,
-        dependents=len(users.dependents),
+        dependents=graph.count_dependents(
+            namespace_id=place.namespace.id, vertices=[node.vertex], limit=_COUNTED_DEPENDENTS
+        ),
         dependencies=_dependencies(place, node) if arguments.include_dependencies else None,
         memories=views.memories_about(call, place, [node.vertex], branch=code.ref) or None,
     )
