@@ -5,12 +5,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from http import HTTPStatus
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from django.http import HttpResponse
 from django.test import Client
 
 from codemem.gateway.tool import dumps
+
+if TYPE_CHECKING:
+    from django.test.client import _MonkeyPatchedWSGIResponse as Response
 
 MODERN = "2026-07-28"
 # One for all: each new client would load all middleware anew.
@@ -88,7 +90,7 @@ def send(
     is_modern: bool = True,
     path: str = "/mcp",
     headers: Mapping[str, str] | None = None,
-) -> HttpResponse:
+) -> "Response":
     """Send one JSON-RPC request as a client of that era does."""
     params = dict(params or {})
     extra = bearer(token)
@@ -106,12 +108,9 @@ def send(
     return post(path, message, headers=extra | dict(headers or {}))
 
 
-def post(path: str, body: object, *, headers: Mapping[str, str]) -> HttpResponse:
+def post(path: str, body: object, *, headers: Mapping[str, str]) -> "Response":
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
-    response: Any = _client.post(
-        path, data=content, content_type="application/json", headers=dict(headers)
-    )
-    return response
+    return _client.post(path, data=content, content_type="application/json", headers=dict(headers))
 
 
 def bearer(token: str) -> dict[str, str]:
