@@ -31,6 +31,14 @@ def make_user(username: str | None = None, *, password: str | None = None) -> Us
     return User.objects.create_user(username or f"user-{next(_numbers)}", password=password)
 
 
+def make_administrator() -> User:
+    """Make the person who runs the server, named admin, without a password."""
+    user = make_user("admin")
+    user.is_staff = user.is_superuser = True
+    user.save()
+    return user
+
+
 def make_namespace(
     name: str | None = None, *, owner: User | None = None, **members: User
 ) -> Namespace:
