@@ -2,22 +2,25 @@
 
 -- name: important_nodes
 -- The highest ranks whose nodes are live: scores of what is gone stay until the next ranking. Each
--- repository is read from its best node downwards, until enough of them are shown.
+-- repository is read from its best node downwards, until enough are found; a scalar subquery where
+-- `exists` would read better, because PostgreSQL answers that one for every symbol at once.
 select best.node, repository.namespace_id
 from graph_repository repository
 cross join lateral (
     select score.node, score.rank from graph_nodescore score
     where score.repository_id = repository.id
         and case score.node >> 48
-            when %(symbol_label)s then exists (
-                select from graph_symbol symbol
+            when %(symbol_label)s then (
+                select true from graph_symbol symbol
                 join graph_symbolversion version on version.symbol_id = symbol.id
                 where symbol.id = score.node & (1::bigint << 48) - 1 and symbol.kind = any (%(kinds)s)
-                    and version.layer = %(layer)s and version.valid_to is null)
-            when %(file_label)s then %(with_files)s and exists (
-                select from graph_fileversion version
+                    and version.layer = %(layer)s and version.valid_to is null
+                limit 1)
+            when %(file_label)s then %(with_files)s and (
+                select true from graph_fileversion version
                 where version.file_id = score.node & (1::bigint << 48) - 1
-                    and version.layer = %(layer)s and version.valid_to is null)
+                    and version.layer = %(layer)s and version.valid_to is null
+                limit 1)
             else false end
     order by score.rank desc
     limit %(limit)s

@@ -1,10 +1,17 @@
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from graph.pagerank import pagerank, percentiles
 
 
-def ranks_of(edges, *, count, weights=None, damping=0.85):
+def ranks_of(
+    edges: list[tuple[int, int]],
+    *,
+    count: int,
+    weights: list[float] | None = None,
+    damping: float = 0.85,
+) -> NDArray[np.float64]:
     pairs = np.array(edges, dtype=np.int64).reshape(-1, 2)
     return pagerank(
         node_count=count,

@@ -1,9 +1,10 @@
+from typing import Any
 from uuid import uuid4
 
 import pytest
 from django.core.exceptions import ValidationError
 
-from codemem.accounts.models import AuditEvent
+from codemem.accounts.models import AuditEvent, Namespace
 from graph import cypher, queries, services
 from graph.models import Commit, NodeScore, Ref, Repository, RepositoryAlias
 from graph.services import NodeUnknown, RemoteTaken, RepositoryNameTaken
@@ -68,8 +69,13 @@ def test_the_default_branch_is_chosen_once(namespace):
 
 
 # --- refs ---------------------------------------------------------------------------------------
-def note_head(repository, sha, *, indexed_to_head=4):
-    asked = []
+def note_head(repository: Repository, sha: str, *, indexed_to_head: int = 4) -> list[str]:
+    asked: list[str] = []
+
+    def count_behind(indexed: str) -> int:
+        asked.append(indexed)
+        return indexed_to_head
+
     commit = CommitRow(
         sha=sha,
         parents=("0" * 40,),
@@ -84,7 +90,7 @@ def note_head(repository, sha, *, indexed_to_head=4):
         ref="main",
         commit=commit,
         root_commit="f" * 40,
-        count_behind=lambda indexed: asked.append(indexed) or indexed_to_head,
+        count_behind=count_behind,
         now=NOW,
     )
     return asked
@@ -121,18 +127,18 @@ def code(repository):
     return node
 
 
-def memory(namespace, number):
+def memory(namespace: Namespace, number: int) -> int:
     return services.ensure_memory_vertex(
         namespace_id=namespace.pk, number=number, memory_id=uuid4()
     )
 
 
-def tie(namespace, source, target, **changes):
-    arguments = {"kind": "RELATES_TO", "actor": "olga", "now": NOW} | changes
+def tie(namespace: Namespace, source: int, target: int, **changes: Any) -> None:
+    arguments: dict[str, Any] = {"kind": "RELATES_TO", "actor": "olga", "now": NOW} | changes
     services.link(namespace_id=namespace.pk, source=source, target=target, **arguments)
 
 
-def ties(namespace, vertex):
+def ties(namespace: Namespace, vertex: int) -> set[tuple[str, int, int, float]]:
     found = queries.links_of(namespace_id=namespace.pk, vertices=[vertex])
     return {(link.kind, link.source, link.target, link.confidence) for link in found}
 
