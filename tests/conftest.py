@@ -54,5 +54,5 @@ def queue_without_redis(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have messages go to a port where no Redis listens; use it with transaction=True."""
     away = Celery("codemem")
     away.config_from_object("django.conf:settings", namespace="CELERY")
-    away.conf.broker_url = "redis://127.0.0.1:1/0"
+    away.conf.update(broker_url="redis://127.0.0.1:1/0")
     monkeypatch.setattr(queue, "app", away)
