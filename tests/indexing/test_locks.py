@@ -3,16 +3,17 @@ import threading
 import pytest
 from django.db import connection
 
+from graph.models import Repository
 from indexing.locks import Work, only_worker
 
 pytestmark = pytest.mark.django_db
 
 
-def from_elsewhere(repository, work):
+def from_elsewhere(repository: Repository, work: Work) -> bool:
     """Return whether a worker with a connection of its own could begin."""
-    answers = []
+    answers: list[bool] = []
 
-    def ask():
+    def ask() -> None:
         try:
             with only_worker(work=work, repository_id=repository.pk) as is_ours:
                 answers.append(is_ours)

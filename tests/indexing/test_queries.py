@@ -1,11 +1,13 @@
 from datetime import timedelta
+from uuid import UUID
 
 import pytest
 from django.utils import timezone
 
 from graph import services as graph
-from graph.models import NodeScore, Ref
+from graph.models import NodeScore, Ref, Repository
 from graph.queries import symbols_to_embed
+from graph.values import SymbolFact
 from indexing import queries
 from indexing.facts import EXTRACTOR_VERSION, BlobFacts
 from indexing.models import BlobFacts as BlobFactsRow
@@ -18,20 +20,22 @@ pytestmark = pytest.mark.django_db
 State = IndexRun.State
 
 
-def store_facts(blob, *, language="python", version=EXTRACTOR_VERSION, skipped=""):
+def store_facts(
+    blob: str, *, language: str = "python", version: int = EXTRACTOR_VERSION, skipped: str = ""
+) -> None:
     facts = b"" if skipped else BlobFacts(language=language, lines=3).to_bytes()
     BlobFactsRow.objects.create(
         blob=blob, language=language, extractor_version=version, facts=facts, skipped=skipped
     )
 
 
-def put(repository, *symbols, commit="1"):
+def put(repository: Repository, *symbols: SymbolFact, commit: str = "1") -> None:
     graph.put(
         repository_id=repository.pk, ref_name="main", snapshot=snapshot(*symbols, commit=commit)
     )
 
 
-def embed(repository, fingerprint):
+def embed(repository: Repository, fingerprint: str) -> None:
     tasks = symbols_to_embed(repository_id=repository.pk, fingerprint=fingerprint, limit=100)
     graph.store_symbol_embeddings(
         vectors={task.digest: [1.0] + [0.0] * 383 for task in tasks}, fingerprint=fingerprint
@@ -133,7 +137,7 @@ def test_nodes_are_counted_while_they_live(repository):
 
 
 def test_ranks_are_current_from_the_ranking_to_the_next_change(repository):
-    def are_current():
+    def are_current() -> bool:
         return queries.are_ranks_current(repository_id=repository.pk, ref="main")
 
     assert not are_current()
@@ -147,7 +151,7 @@ def test_ranks_are_current_from_the_ranking_to_the_next_change(repository):
 
 
 def test_repositories_to_embed_are_those_with_a_live_symbol_without_a_vector(repository):
-    def to_embed(fingerprint):
+    def to_embed(fingerprint: str) -> list[UUID]:
         return queries.repositories_to_embed(fingerprint=fingerprint)
 
     assert to_embed("m1") == []

@@ -1,5 +1,7 @@
 import threading
 from datetime import timedelta
+from typing import Any
+from uuid import UUID
 
 import pytest
 from django.db import connection
@@ -31,7 +33,7 @@ def run(repository):
     return IndexRun.objects.create(repository=repository)
 
 
-def queued_long_ago(repository, **fields):
+def queued_long_ago(repository: Repository, **fields: Any) -> UUID:
     made = IndexRun.objects.create(repository=repository, **fields)
     IndexRun.objects.filter(pk=made.pk).update(queued_at=NOW - timedelta(hours=1))
     return made.pk
