@@ -4,7 +4,8 @@
 #   deploy/bench.sh [--fresh] [--only graph|recall|tools] [--symbols N] [--edges N] [--memories N]
 #
 # The data is made in the first run (about two minutes) and kept; --fresh makes it anew. Figures go to
-# standard output and to .local/bench/results.json; nothing is asserted.
+# standard output and to .local/bench/results.json; nothing is asserted. On a busy machine root gets
+# figures of a quiet one with `chrt --rr 1 deploy/bench.sh`.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 instance=$PWD/.local/bench
@@ -13,11 +14,11 @@ instance=$PWD/.local/bench
 shape() { cat codemem/accounts/migrations/*.py {graph,memory,indexing}/migrations/*.py graph/sql/schema.sql | sha256sum; }
 
 start_afresh() {
-    deploy/services.sh down "$instance"
+    deploy/services.sh down "$instance" >&2
     rm -rf "$instance/pg" "$instance/redis"
 }
 
-deploy/server.sh setup
+deploy/server.sh setup >&2
 # The figures are about these servers, not about what somebody's DATABASE_URL names.
 unset DATABASE_URL REDIS_URL DATABASE_ADMIN_URL
 if [ "${1:-}" = --fresh ]; then

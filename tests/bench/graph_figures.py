@@ -90,14 +90,14 @@ def _lookup(data: Dataset, bare: "psycopg.Connection[tuple[object, ...]]") -> Fi
         )
         for symbol in chosen
     ]
-    taken, taken_bare, found = timed_beside(
+    pair = timed_beside(
         lambda named: len(graph.find_nodes(repository_id=named[0], text=named[1])),
         lambda named: len(bare.execute(_BARE_LOOKUP, named).fetchall()),
         arguments,
     )
     return Figure(
-        group="graph", name="find_nodes by qualified name", taken=taken, bare=taken_bare,
-        results=found,
+        group="graph", name="find_nodes by qualified name", taken=pair.taken, bare=pair.bare,
+        results=pair.results,
     )  # fmt: skip
 
 
@@ -133,14 +133,14 @@ def _dependents(
         )
         return len(found.dependents)
 
-    taken, taken_bare, found = timed_beside(
+    pair = timed_beside(
         through_django,
         lambda vertex: len(bare.execute(statement, [vertex, depth, NODE_LIMIT]).fetchall()),
         seeds.vertices,
     )
     return Figure(
         group="graph", name=f"queries.dependents, {depth} hops, {seeds.name}",
-        taken=taken, bare=taken_bare, results=found,
+        taken=pair.taken, bare=pair.bare, results=pair.results,
     )  # fmt: skip
 
 

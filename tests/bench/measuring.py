@@ -68,11 +68,21 @@ def timed(call: Callable[[Argument], int], arguments: Sequence[Argument]) -> tup
     return Timings.of(took), sum(results) / len(results)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Paired:
+    """Two calls with the same arguments: each one's timings, and what the first took more."""
+
+    taken: Timings
+    bare: Timings
+    added: Timings
+    results: float
+
+
 def timed_beside(
     call: Callable[[Argument], int],
     bare: Callable[[Argument], int],
     arguments: Sequence[Argument],
-) -> tuple[Timings, Timings, float]:
+) -> Paired:
     """Time two calls with the same arguments in turns, so that the machine's moods hit both.
 
     Each goes first every other time: whoever goes second finds the pages in the cache.
@@ -91,7 +101,12 @@ def timed_beside(
         total += results
         if not number % 2:
             took_bare.append(_once(bare, argument)[0])
-    return Timings.of(took), Timings.of(took_bare), total / len(arguments)
+    return Paired(
+        taken=Timings.of(took),
+        bare=Timings.of(took_bare),
+        added=Timings.of(one - other for one, other in zip(took, took_bare, strict=True)),
+        results=total / len(arguments),
+    )
 
 
 def bare_connection() -> "psycopg.Connection[tuple[object, ...]]":

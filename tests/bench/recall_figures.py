@@ -110,7 +110,7 @@ def _end_to_end(
         worded = bare.execute(statements[1], [" ".join(query_terms(text)), PER_GENERATOR])
         return found + len(worded.fetchall())
 
-    taken, taken_bare, hits = timed_beside(
+    pair = timed_beside(
         lambda asked: _ask(data, asked[0], namespace_ids=(data.namespace_id,)),
         both_statements,
         list(zip(texts, vectors, strict=True)),
@@ -118,9 +118,9 @@ def _end_to_end(
     return Figure(
         group="recall",
         name=f"recall, k={K}, end to end",
-        taken=taken,
-        bare=taken_bare,
-        results=hits,
+        taken=pair.taken,
+        bare=pair.bare,
+        results=pair.results,
         target_ms=TARGET_MS,
     )
 

@@ -20,7 +20,7 @@ from django.utils import timezone
 from codemem.gateway import tool
 from tests.bench.dataset import NAMESPACE, Dataset
 from tests.bench.graph_figures import all_seeds, positions
-from tests.bench.measuring import Figure, Timings, timed, timed_beside
+from tests.bench.measuring import Figure, timed, timed_beside
 from tests.bench.memories import question
 
 _CALLS: Final = 150
@@ -92,19 +92,19 @@ def _in_process(data: Dataset, scenario: _Scenario) -> Iterator[Figure]:
     function = _function(data, scenario)
     for arguments in scenario.arguments:
         function(arguments)
-    taken, taken_bare, size = timed_beside(through_mcp, function, scenario.arguments)
-    yield Figure(group="tools/call", name=f"{scenario.name}: function", taken=taken_bare)
+    pair = timed_beside(through_mcp, function, scenario.arguments)
+    yield Figure(group="tools/call", name=f"{scenario.name}: function", taken=pair.bare)
     yield Figure(
         group="tools/call",
         name=f"{scenario.name}: MCP in process",
-        taken=taken,
-        bare=taken_bare,
-        results=size,
+        taken=pair.taken,
+        bare=pair.bare,
+        results=pair.results,
     )
     yield Figure(
         group="tools/call",
-        name="  overhead of MCP in process",
-        taken=Timings.of([taken.p50 - taken_bare.p50]),
+        name=f"{scenario.name}: what MCP adds",
+        taken=pair.added,
     )
 
 
