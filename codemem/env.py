@@ -79,6 +79,15 @@ def boolean(name: str, *, default: bool) -> bool:
     raise EnvironmentInvalid(f"{name} must be true or false, not {raw!r}.")
 
 
+def choice(name: str, default: str, *, choices: tuple[str, ...]) -> str:
+    """Return one of `choices`, however it is capitalized in the environment."""
+    raw = text(name, default)
+    for known in choices:
+        if known.lower() == raw.lower():
+            return known
+    raise EnvironmentInvalid(f"{name} must be one of {', '.join(choices)}, not {raw!r}.")
+
+
 def words(name: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
     """Return a comma-separated list without blanks."""
     return tuple(word for item in text(name).split(",") if (word := item.strip())) or default

@@ -64,6 +64,7 @@ def start_sentry(*, dsn: str, environment: str, traces_sample_rate: float) -> No
     import sentry_sdk
     from sentry_sdk.integrations.celery import CeleryIntegration
     from sentry_sdk.integrations.django import DjangoIntegration
+    from sentry_sdk.integrations.logging import ignore_logger
 
     sentry_sdk.init(
         dsn=dsn,
@@ -74,3 +75,5 @@ def start_sentry(*, dsn: str, environment: str, traces_sample_rate: float) -> No
         max_request_body_size="never",
         include_local_variables=False,
     )
+    # Django logs every 5xx, also the anticipated ones (a database away); faults come by themselves.
+    ignore_logger("django.request")

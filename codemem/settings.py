@@ -214,8 +214,10 @@ SPECTACULAR_SETTINGS = {
 }
 
 # --- Logs, errors, metrics ----------------------------------------------------------------------
-LOG_LEVEL = env.text("CODEMEM_LOG_LEVEL", "INFO").upper()
-LOG_FORMAT = env.text("CODEMEM_LOG_FORMAT", "json")
+LOG_LEVEL = env.choice(
+    "CODEMEM_LOG_LEVEL", "INFO", choices=("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
+)
+LOG_FORMAT = env.choice("CODEMEM_LOG_FORMAT", "json", choices=("json", "text"))
 LOGGING = logs.configuration(level=LOG_LEVEL, form=LOG_FORMAT)
 # Without one, /metrics answers whoever reaches the server: names and counts, no content.
 METRICS_TOKEN = env.text("CODEMEM_METRICS_TOKEN")

@@ -101,6 +101,19 @@ def test_anything_between_truth_and_falsehood_is_refused(given):
         env.boolean(NAME, default=True)
 
 
+def test_a_choice_may_be_written_in_any_case(given):
+    given("Json")
+
+    assert env.choice(NAME, "text", choices=("json", "text")) == "json"
+
+
+def test_what_is_no_choice_is_told_the_choices(given):
+    given("xml")
+
+    with pytest.raises(EnvironmentInvalid, match=r"must be one of json, text, not 'xml'\."):
+        env.choice(NAME, "text", choices=("json", "text"))
+
+
 def test_words_are_separated_by_commas(given):
     given(" a, b,,c ,")
 

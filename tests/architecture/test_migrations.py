@@ -1,0 +1,7 @@
+"""Models and migrations say the same."""
+
+from django.core.management import call_command
+
+
+def test_no_migration_is_missing(db):
+    call_command("makemigrations", check=True, dry_run=True, verbosity=0)
