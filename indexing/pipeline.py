@@ -6,6 +6,7 @@ The graph is written in one transaction: a worker that is killed anywhere leaves
 snapshot answering, and the next run does what is missing.
 """
 
+import gc
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -79,7 +80,8 @@ def run_index(*, run_id: UUID, now: datetime) -> Outcome | None:
 def _carry_out(record: IndexRun) -> bool:
     """Return whether the run succeeded."""
     try:
-        _index(_Run(record))
+        with _no_garbage_collection():
+            _index(_Run(record))
     except _ANTICIPATED as error:
         log.warning("index_failed", reason=str(error))
         services.fail(run_id=record.pk, now=timezone.now(), error=str(error))
@@ -92,6 +94,19 @@ def _carry_out(record: IndexRun) -> bool:
         services.fail(run_id=record.pk, now=timezone.now(), error=sentence)
         raise
     return True
+
+
+@contextmanager
+def _no_garbage_collection() -> Iterator[None]:
+    """Spare Python the search for cycles in millions of facts, a third of a run's CPU time.
+
+    Facts are tuples of plain values, which need no collector; what else piles up waits for the end.
+    """
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 @dataclass(slots=True)
