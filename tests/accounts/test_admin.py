@@ -2,8 +2,10 @@
 
 import re
 from datetime import timedelta
+from typing import Any
 
 import pytest
+from django.db.models import Model
 from django.test import Client
 from django.utils import timezone
 
@@ -38,21 +40,21 @@ def form_of(browser: Client, path: str) -> dict[str, str]:
     }
 
 
-def submit(browser: Client, path: str, **changes):
+def submit(browser: Client, path: str, **changes: Any) -> Any:
     return browser.post(path, {**form_of(browser, path), **changes}, follow=True)
 
 
-def messages(response) -> list[str]:
+def messages(response: Any) -> list[str]:
     return [str(message) for message in response.context["messages"]]
 
 
-def run_action(browser: Client, path: str, action: str, *rows):
+def run_action(browser: Client, path: str, action: str, *rows: Model) -> Any:
     return browser.post(
         path, {"action": action, "_selected_action": [str(row.pk) for row in rows]}, follow=True
     )
 
 
-def change_path(namespace) -> str:
+def change_path(namespace: Namespace) -> str:
     return f"/admin/accounts/namespace/{namespace.pk}/change/"
 
 
@@ -230,7 +232,7 @@ def test_a_user_is_closed_not_deleted(admin, owner):
 
 
 # --- Tokens -------------------------------------------------------------------------------------
-def issue(browser: Client, user: User, **changes):
+def issue(browser: Client, user: User, **changes: Any) -> Any:
     tomorrow = timezone.now() + timedelta(days=1)
     return browser.post(
         "/admin/accounts/token/add/",

@@ -6,19 +6,19 @@ import pytest
 from django.db import connection
 
 from codemem.accounts import queries, services
-from codemem.accounts.models import AuditEvent, Membership, Namespace
+from codemem.accounts.models import AuditEvent, Membership, Namespace, User
 from codemem.accounts.services import LastOwner, NamespaceNameTaken
 from codemem.accounts.values import Action, Role, TokenScope
 from tests.factories import NOW, caller_of, make_namespace, make_user
 
 
-def roles(namespace):
+def roles(namespace: Namespace) -> dict[str, int]:
     return dict(
         Membership.objects.filter(namespace=namespace).values_list("user__username", "role")
     )
 
 
-def actions():
+def actions() -> list[str]:
     return list(AuditEvent.objects.order_by("id").values_list("action", flat=True))
 
 
@@ -126,11 +126,11 @@ def test_two_owners_who_demote_each_other_at_once_leave_one(transactional_db):
         assert len(refused) == 1
 
 
-def demote_at_once(namespace, users):
+def demote_at_once(namespace: Namespace, users: list[User]) -> list[LastOwner]:
     start = threading.Barrier(len(users))
-    refused = []
+    refused: list[LastOwner] = []
 
-    def demote(user):
+    def demote(user: User) -> None:
         try:
             connection.ensure_connection()
             start.wait()

@@ -2,7 +2,8 @@
 
 import re
 import zlib
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 import structlog
@@ -10,20 +11,20 @@ from django.db import connection
 
 from codemem.accounts import services
 from codemem.accounts.models import AuditEvent, Token
-from codemem.accounts.services import TokenExceedsMaker, TokenInvalid
-from codemem.accounts.values import DEFAULT_SCOPES, Role, TokenKind, TokenScope
+from codemem.accounts.services import IssuedToken, TokenExceedsMaker, TokenInvalid
+from codemem.accounts.values import DEFAULT_SCOPES, Caller, Role, TokenKind, TokenScope
 from tests.factories import NOW, caller_of, make_namespace, make_token, make_user
 
 MINUTE = timedelta(minutes=1)
 DAY = timedelta(days=1)
 
 
-def authenticate(secret, *, now=NOW, ip=None):
+def authenticate(secret: str, *, now: datetime = NOW, ip: str | None = None) -> Caller:
     return services.authenticate_token(secret=secret, now=now, ip=ip)
 
 
-def issue_own(caller, **changes):
-    wanted = {
+def issue_own(caller: Caller, **changes: Any) -> IssuedToken:
+    wanted: dict[str, Any] = {
         "name": "another",
         "kind": TokenKind.USER,
         "scopes": None,

@@ -1,8 +1,11 @@
 """The admin of repositories: registering one has it indexed, and Redis being away loses nothing."""
 
+from typing import Any
+
 import pytest
 from django.test import Client
 
+from codemem.accounts.models import Namespace
 from graph.models import Repository
 from indexing.models import IndexRun
 from tests.factories import make_administrator, make_repository
@@ -21,7 +24,7 @@ def admin(db):
     return browser
 
 
-def register(browser, namespace, **changes):
+def register(browser: Client, namespace: Namespace, **changes: str) -> Any:
     fields = {
         "namespace": str(namespace.pk),
         "name": "web",
@@ -33,7 +36,7 @@ def register(browser, namespace, **changes):
     return browser.post(ADD, fields, follow=True)
 
 
-def messages(response) -> list[str]:
+def messages(response: Any) -> list[str]:
     return [str(message) for message in response.context["messages"]]
 
 

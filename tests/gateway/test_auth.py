@@ -1,6 +1,7 @@
 """Who is asking: one door for every surface, and sentences for those who stay outside."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -8,7 +9,7 @@ from django.utils import timezone
 
 from codemem.accounts import services
 from codemem.accounts.models import AuditEvent, Token
-from codemem.accounts.values import Role
+from codemem.accounts.values import Role, TokenScope
 from tests.factories import make_token, make_user
 
 PASSWORD = "correct horse battery staple"
@@ -21,19 +22,19 @@ DOORS = [
 ]
 
 
-def knock(client, door, authorization):
+def knock(client: Client, door: tuple[str, str], authorization: str | None) -> Any:
     method, path = door
     headers = {} if authorization is None else {"Authorization": authorization}
     return client.generic(method, path, b"{}", "application/json", headers=headers)
 
 
-def refusal(response):
+def refusal(response: Any) -> str:
     assert response.status_code == 401
     assert response["WWW-Authenticate"].startswith('Bearer realm="codemem"')
     body = response.json()
     assert set(body) == {"error"}
     assert body["error"]["code"] == "invalid_token"
-    return body["error"]["message"]
+    return str(body["error"]["message"])
 
 
 @pytest.mark.parametrize("door", DOORS)
@@ -91,7 +92,7 @@ def test_the_use_of_a_token_is_noted_with_its_address(client, reader):
 
 
 def test_an_audit_event_names_the_token_that_caused_it(client, namespace, owner):
-    token = make_token(owner, scopes=["admin:namespace"])
+    token = make_token(owner, scopes=[TokenScope.NAMESPACE_ADMIN])
 
     client.patch(
         "/api/namespaces/team",
@@ -163,7 +164,7 @@ def test_a_session_opens_no_machines_door(browser, staff):
 
 
 def test_a_token_needs_no_csrf_token(browser, namespace, owner):
-    token = make_token(owner, scopes=["admin:namespace"]).secret
+    token = make_token(owner, scopes=[TokenScope.NAMESPACE_ADMIN]).secret
 
     response = browser.patch(
         "/api/namespaces/team",

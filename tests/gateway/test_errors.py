@@ -96,7 +96,7 @@ def test_redis_away_is_said_to_pass():
 
 
 # --- Postgres, for real -------------------------------------------------------------------------
-def unavailable(error):
+def unavailable(error: Exception) -> None:
     report = translate(error)
     assert report is not None
     assert (report.code, report.status) == ("database_unavailable", 503)

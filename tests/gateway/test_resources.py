@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from codemem.accounts import services as accounts
-from codemem.accounts.models import AuditEvent, Membership, Namespace, Token
+from codemem.accounts.models import AuditEvent, Membership, Namespace, Token, User
 from codemem.accounts.values import TokenScope
 from graph.models import Repository
 from indexing.models import IndexRun
@@ -39,28 +39,29 @@ class Person:
             headers={"Authorization": f"Bearer {self.secret}"},
         )
 
-    def get(self, path):
+    def get(self, path: str) -> Any:
         return self.ask("GET", path)
 
-    def post(self, path, body=None):
+    def post(self, path: str, body: Any = None) -> Any:
         return self.ask("POST", path, body)
 
-    def listed(self, path, field):
+    def listed(self, path: str, field: str) -> list[Any]:
         return sorted(row[field] for row in self.get(path).json()["results"])
 
 
-def person(user, **options):
+def person(user: User, **options: Any) -> Person:
     return Person(make_token(user, **{"scopes": list(TokenScope), **options}).secret)
 
 
-def error(response, status):
+def error(response: Any, status: int) -> dict[str, str]:
     assert response.status_code == status, response.content
     assert response.json().keys() == {"error"}
-    return response.json()["error"]
+    found: dict[str, str] = response.json()["error"]
+    return found
 
 
-def store(user, namespace, content, **options):
-    return memory.store_memory(
+def store(user: User, namespace: Namespace, content: str, **options: Any) -> None:
+    memory.store_memory(
         caller=caller_of(user),
         namespace_id=namespace.pk,
         content=content,
@@ -233,8 +234,9 @@ def test_a_new_token_shows_its_secret_once(namespace, reader):
     again = rita.get(f"/api/tokens/{made.json()['id']}").json()
     assert made.json().keys() - again.keys() == {"secret"}
     assert made.json()["secret"] not in str(again)
-    assert timezone.now() < Token.objects.get(name="laptop").expires_at
-    assert Token.objects.get(name="laptop").expires_at < timezone.now() + timedelta(days=7)
+    expires_at = Token.objects.get(name="laptop").expires_at
+    assert expires_at is not None
+    assert timezone.now() < expires_at < timezone.now() + timedelta(days=7)
 
 
 def test_a_token_cannot_make_a_mightier_one(namespace, reader):
