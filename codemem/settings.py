@@ -128,6 +128,10 @@ DATABASES = {
             # (age.enable_containment) is off in the server's configuration: only a superuser may.
             "options": (
                 "-c search_path=public,ag_catalog"
+                # When a worker's host dies, its lock on a repository is free after 90 s, not 2 h.
+                " -c tcp_keepalives_idle=60"
+                " -c tcp_keepalives_interval=10"
+                " -c tcp_keepalives_count=3"
                 f" -c statement_timeout={env.integer('CODEMEM_STATEMENT_TIMEOUT_MS', 60_000)}"
             ),
             "connect_timeout": 5,

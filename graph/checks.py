@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from django.core.checks import CheckMessage, Error, Warning, register
+from django.core.checks import CheckMessage, Error, register
+from django.core.checks import Warning as CheckWarning
 from django.db import connections
 from django.db.utils import OperationalError
 
@@ -13,9 +14,7 @@ _REQUIRED = {"age": (1, 7), "vector": (0, 8)}
 
 
 @register("database")
-def check_database(
-    *, databases: Sequence[str] | None = None, **_: Any
-) -> list[CheckMessage]:
+def check_database(*, databases: Sequence[str] | None = None, **_: Any) -> list[CheckMessage]:
     """Check server version, extensions and privileges of each named database."""
     problems: list[CheckMessage] = []
     for alias in databases or ():
@@ -75,7 +74,7 @@ def _check_versions(version: int, installed: dict[str, str]) -> list[CheckMessag
             )
     if "pg_textsearch" not in installed:
         problems.append(
-            Warning(
+            CheckWarning(
                 "The Postgres extension pg_textsearch is missing: words are ranked by stock full"
                 " text search, which is slower on large namespaces.",
                 hint=_PROVISION,

@@ -38,24 +38,24 @@ _FIRST_MEMORIES = (
     (
         MemoryType.DECISION,
         (
-            "All edges of the code graph live in Apache AGE only; Django tables hold symbol versions,"
-            " text, vectors and scores. A second copy of the edges gains at most 1.6 times and would be"
-            " a second truth. See graph/services/snapshots.py."
+            "All edges of the code graph live in Apache AGE only; Django tables hold symbol"
+            " versions, text, vectors and scores. A second copy of the edges gains at most 1.6"
+            " times and would be a second truth. See graph/services/snapshots.py."
         ),
     ),
     (
         MemoryType.RULE,
         (
-            "Only workers/queue.py starts background work, and it sends after commit. Domain code never"
-            " enqueues."
+            "Only workers/queue.py starts background work, and it sends after commit. Domain code"
+            " never enqueues."
         ),
     ),
     (
         MemoryType.FAILURE,
         (
-            "AGE's b-tree operator class has > and >= swapped, so range conditions over agtype indexes"
-            " lose rows. deploy/postgres/provision.sql repairs the catalog; run it again after every"
-            " restore."
+            "AGE's b-tree operator class has > and >= swapped, so range conditions over agtype"
+            " indexes lose rows. deploy/postgres/provision.sql repairs the catalog; run it again"
+            " after every restore."
         ),
     ),
 )
