@@ -24,7 +24,7 @@ def test_status_shows_server_scope_counts_queues_and_health(codemem, server):
     assert "memories 12 · symbols 12,345" in result.out
     assert "index 0 · embed 3" in result.out
     assert "database ok · redis unreachable" in result.out
-    assert "recall                    1,200 calls   p50/p95/p99 12.3/40/80 ms" in result.out
+    assert "recall                    1,200 calls   p50/p95/p99 12.3/40.0/80.0 ms" in result.out
     assert "\x1b" not in result.out
 
 
