@@ -1,9 +1,10 @@
 """The Django admin of people, namespaces, tokens and the audit trail: enough to run a server."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, TypeVar
 
 from django import forms
+from django.conf import settings
 from django.contrib import admin, messages
 from django.contrib.auth.admin import UserAdmin
 from django.db.models import Count, Model, QuerySet
@@ -165,6 +166,13 @@ class TokenForm(forms.ModelForm[Token]):
         model = Token
         fields = ["user", "name", "kind", "scopes", "namespaces", "expires_at"]
 
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.initial.setdefault("kind", TokenKind.USER.value)
+        self.initial.setdefault(
+            "expires_at", timezone.now() + timedelta(days=settings.TOKEN_DEFAULT_DAYS)
+        )
+
     def clean_expires_at(self) -> datetime | None:
         expires_at: datetime | None = self.cleaned_data["expires_at"]
         if expires_at is not None and expires_at <= timezone.now():
@@ -183,6 +191,25 @@ class TokenAdmin(admin.ModelAdmin[Token]):
     autocomplete_fields = ["user"]
     filter_horizontal = ["namespaces"]
     actions = ["revoke"]
+
+    def get_fields(self, request: HttpRequest, obj: Token | None = None) -> Any:  # noqa: ARG002
+        """Ask for what a new token needs; show what became of an old one."""
+        asked = TokenForm.Meta.fields
+        if obj is None:
+            return asked
+        return [
+            "prefix",
+            *asked,
+            "is_limited",
+            "created_by",
+            "created_at",
+            "last_used_at",
+            "last_used_ip",
+            "revoked_at",
+        ]
+
+    def get_readonly_fields(self, request: HttpRequest, obj: Token | None = None) -> Any:
+        return [] if obj is None else self.get_fields(request, obj)
 
     def save_model(
         self,
@@ -240,10 +267,14 @@ class TokenAdmin(admin.ModelAdmin[Token]):
 class AuditEventAdmin(ReadOnly[AuditEvent]):
     """The trail, to read."""
 
-    list_display = ["at", "actor", "action", "namespace_name", "target", "result"]
+    list_display = ["at", "actor", "action", "namespace", "target"]
     list_filter = ["action", "namespace_name"]
     search_fields = ["actor", "target", "request_id"]
     date_hierarchy = "at"
+
+    @admin.display(ordering="namespace_name")
+    def namespace(self, event: AuditEvent) -> str:
+        return event.namespace_name
 
 
 def adopt(row: Model, made: Model) -> None:

@@ -281,6 +281,25 @@ def test_a_token_that_makes_no_sense_is_refused_in_the_form(admin, reader, chang
     assert not Token.objects.exists()
 
 
+def test_a_token_is_offered_with_the_usual_kind_and_life(admin, settings):
+    settings.TOKEN_DEFAULT_DAYS = 30
+    fields = form_of(admin, "/admin/accounts/token/add/")
+
+    assert fields["kind"] == "user"
+    offered = timezone.now() + timedelta(days=30)
+    assert fields["expires_at"].startswith(f"{offered:%Y-%m-%d}")
+
+
+def test_a_tokens_page_shows_what_became_of_it(admin, reader):
+    issued = make_token(reader)
+    services.authenticate_token(secret=issued.secret, now=timezone.now(), ip="10.0.0.7")
+
+    page = admin.get(f"/admin/accounts/token/{issued.token.pk}/change/").content.decode()
+
+    assert issued.token.prefix in page
+    assert "10.0.0.7" in page
+
+
 def test_a_token_cannot_be_edited_or_deleted(admin, reader):
     token = make_token(reader).token
     page = f"/admin/accounts/token/{token.pk}/change/"
