@@ -9,6 +9,9 @@ from codemem.gateway import exposition, health, mcp, openapi, resources, rest, r
 rest.api.add_router("/tools", rest.tools_router())
 rest.api.add_router("/reviews", reviews.reviews_router())
 
+handler404 = "codemem.gateway.errors.page_not_found"
+handler500 = "codemem.gateway.errors.server_error"
+
 _WELL_KNOWN = (
     "oauth-protected-resource",
     "oauth-authorization-server",

@@ -10,7 +10,8 @@ from http import HTTPStatus
 from typing import Any
 
 from django.db import InterfaceError, OperationalError
-from django.http import Http404, JsonResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.views import defaults
 from psycopg.errors import QueryCanceled
 from redis import RedisError
 from rest_framework import exceptions as rest_exceptions
@@ -108,6 +109,8 @@ HOW_TO_SIGN_IN = (
 )
 _RETRY = "Try again in a moment; the server recovers by itself."
 _NARROW = "Ask for less: name the repository, lower the depth or the limit."
+_ADDRESSES = "/api/docs lists the addresses there are; they have no slash at the end."
+_MACHINE_PATHS = ("/api/", "/mcp")
 _CHALLENGE = 'Bearer realm="codemem", error="invalid_token"'
 
 # Domain error -> (code, status). Filled by `register`, beside the tools that can meet the error.
@@ -150,6 +153,20 @@ def response(report: ErrorReport) -> JsonResponse:
     if report.status == HTTPStatus.UNAUTHORIZED:
         answer["WWW-Authenticate"] = _CHALLENGE
     return answer
+
+
+def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Answer an address that nothing serves: machines get JSON as everywhere, people a page."""
+    if not request.path.startswith(_MACHINE_PATHS):
+        return defaults.page_not_found(request, exception)
+    return response(ErrorReport("not_found", 404, "There is no such address.", _ADDRESSES))
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Answer a fault of ours; Sentry and the log have it by now."""
+    if not request.path.startswith(_MACHINE_PATHS):
+        return defaults.server_error(request)
+    return response(ErrorReport("server_error", 500, "The server has a fault; it is reported."))
 
 
 def rest_framework_handler(error: Exception, _context: dict[str, Any]) -> Response | None:

@@ -14,6 +14,7 @@ from django.db import (
     transaction,
 )
 from django.http import Http404
+from django.test import Client
 from rest_framework import exceptions as rest_exceptions
 
 from codemem.accounts.services import LastOwner, NamespaceNameTaken, TokenInvalid
@@ -212,3 +213,36 @@ def test_errors_of_drf_take_our_shape(error, status, code, message):
 
 def test_drf_raises_what_nobody_anticipated():
     assert errors.rest_framework_handler(ValueError("x"), {}) is None
+
+
+# --- Addresses and faults -----------------------------------------------------------------------
+@pytest.mark.parametrize("path", ["/api/nothing", "/api/namespaces/", "/mcp/nothing"])
+def test_an_address_that_nothing_serves_is_answered_in_json(client, path):
+    response = client.get(path)
+
+    assert response.status_code == 404
+    assert response.json()["error"]["message"] == "There is no such address."
+
+
+def test_people_get_a_page(client):
+    response = client.get("/nothing")
+
+    assert response.status_code == 404
+    assert response["Content-Type"].startswith("text/html")
+
+
+@pytest.mark.parametrize(
+    ("path", "kind"), [("/api/v1/me", "application/json"), ("/readyz", "text/html")]
+)
+def test_a_fault_of_ours_says_so_without_its_details(db, monkeypatch, path, kind):
+    def broken(*_, **__):
+        raise RuntimeError("a secret detail")
+
+    monkeypatch.setattr("codemem.gateway.rest.authenticate", broken)
+    monkeypatch.setattr("codemem.gateway.health.parts", broken)
+
+    response = Client(raise_request_exception=False).get(path)
+
+    assert response.status_code == 500
+    assert response["Content-Type"].startswith(kind)
+    assert b"secret" not in response.content

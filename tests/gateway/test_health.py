@@ -102,7 +102,7 @@ def test_a_scrape_shows_counters_and_what_is_now(client, db):
     assert gauges(body) == {
         ("codemem_up", "database"): 1,
         ("codemem_up", "redis"): 1,
-        **{("codemem_queue_waiting", name.value): 0 for name in queue.Queue},
+        **{("codemem_queue_waiting", depth.queue.value): depth.waiting for depth in queue.depths()},
     }
 
 
