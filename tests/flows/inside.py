@@ -7,7 +7,9 @@ python -m tests.flows.inside recover SECONDS  do beat's work as if that much tim
 
 import json
 import sys
+from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 import django
@@ -20,7 +22,7 @@ from codemem.accounts import services as accounts  # noqa: E402
 from codemem.accounts.values import TokenScope  # noqa: E402
 from graph import queries as graph  # noqa: E402
 from graph.models import FileVersion, Repository  # noqa: E402
-from graph.values import Direction  # noqa: E402
+from graph.values import Direction, VertexLabel, graph_id  # noqa: E402
 from indexing import services as indexing  # noqa: E402
 from workers import queue  # noqa: E402
 
@@ -42,18 +44,15 @@ def found(name: str) -> str:
     return issued.secret
 
 
-def shown(repository_id: UUID) -> dict[str, list[object]]:
+def shown(repository_id: UUID) -> dict[str, Any]:
     """Return every live symbol and edge of a repository by their text ids, sorted."""
     namespace_id = Repository.objects.get(pk=repository_id).namespace_id
     versions = FileVersion.objects.filter(repository_id=repository_id, valid_to=None)
-    paths = list(versions.values_list("file__path", flat=True))
+    keys, paths = zip(*versions.values_list("file_id", "file__path"), strict=True)
     by_path = graph.live_symbols_in(repository_id=repository_id, paths=paths)
     symbols = [node for nodes in by_path.values() for node in nodes]
-    files = [
-        node
-        for path in paths
-        for node in graph.find_nodes(repository_id=repository_id, text=f"file:{path}")
-    ]
+    vertices = [graph_id(label=VertexLabel.FILE, key=key) for key in keys]
+    files = graph.nodes_of(namespace_id=namespace_id, vertices=vertices).values()
     names = {node.vertex: node.id for node in (*files, *symbols)}
     near = graph.neighbors(
         namespace_id=namespace_id, vertices=list(names), direction=Direction.OUT, limit=_ALL
@@ -80,7 +79,7 @@ def recover(seconds: int) -> list[str]:
     return [str(run_id) for run_id in runs]
 
 
-_COMMANDS = {
+_COMMANDS: dict[str, Callable[[str], Any]] = {
     "found": found,
     "graph": lambda text: shown(UUID(text)),
     "recover": lambda text: recover(int(text)),

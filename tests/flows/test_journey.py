@@ -7,7 +7,8 @@ from typing import Any
 
 import anyio
 from mcp import Client
-from mcp.client.streamable_http import create_mcp_http_client, streamable_http_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
 
 from tests.flows.conftest import Agent
 from tests.flows.repositories import commit, git, make_repository
@@ -170,7 +171,7 @@ def _conversation(agent: Agent, mode: str, talk: Callable[[Client], Any]) -> Any
         transport = streamable_http_client(
             agent.url + path, http_client=create_mcp_http_client(headers=headers)
         )
-        async with Client(transport, mode=mode) as client:  # type: ignore[arg-type]
+        async with Client(transport, mode=mode) as client:
             return await talk(client)
 
     return anyio.run(connect)

@@ -1,0 +1,97 @@
+"""Store, recall, delete and associate as agents call them."""
+
+from typing import Any
+
+from codemem.accounts.models import AuditEvent, User
+from tests.gateway import surfaces
+from tests.gateway.examples import CHARGE, PLACE
+from tests.gateway.surfaces import Answer
+from tests.gateway.team import DECISION, Team
+
+CONTENT = "Refunds go through `charge` with a negative amount."
+
+
+def test_a_memory_is_stored_linked_and_recalled_with_its_reasons(team: Team) -> None:
+    stored = _ask(team, "store_memory", content=CONTENT, memory_type="pattern", tags=["Money"])
+    assert stored.content["action"] == "created"
+    assert stored.content["embedded"] is True
+    assert stored.content["linked"] == [CHARGE]
+    hit = _ask(
+        team, "recall", query="How do refunds work?", explain=True, include_impact=True
+    ).content["results"][0]
+    assert hit["id"] == stored.content["id"]
+    assert (hit["author"], hit["tags"]) == ("olga", ["money"])
+    assert len(hit["parts"]) == 9
+    assert hit["impact"][0]["id"] == CHARGE
+    assert hit["impact"][0]["dependents"] == 2
+
+
+def test_the_same_words_again_change_nothing_but_say_so(team: Team) -> None:
+    again = _ask(team, "store_memory", content=DECISION, memory_type="decision", tags=["new"])
+    assert again.content["action"] == "unchanged"
+    assert again.content["id"] == str(team.decision)
+    assert again.content["added_tags"] == ["new"]
+
+
+def test_nothing_answers_a_question_about_something_else(team: Team) -> None:
+    assert _ask(team, "recall", query="Which wine goes with oysters?").content["results"] == []
+
+
+def test_a_deleted_memory_is_not_recalled_and_its_deletion_is_on_record(team: Team) -> None:
+    deleted = _ask(team, "delete_memory", id=str(team.decision), reason="Wrong.")
+    assert deleted.content["state"] == "retired"
+    assert DECISION not in _ask(team, "recall", query="How are invoice totals rounded?").text
+    event = AuditEvent.objects.get(action="memory.delete", target=str(team.decision))
+    assert (event.actor, event.detail) == ("olga", {"reason": "Wrong."})
+
+
+def test_deleting_twice_is_deleting_once(team: Team) -> None:
+    answers = [_ask(team, "delete_memory", id=str(team.decision)) for _ in range(2)]
+    assert answers[0] == answers[1]
+
+
+def test_a_writer_deletes_own_memories_and_a_maintainer_all(team: Team) -> None:
+    stored = _ask(team, "store_memory", content=CONTENT).content["id"]
+
+    def delete(user: User) -> str:
+        token = team.token(user)
+        return surfaces.over_rest(token=token, tool="delete_memory", arguments={"id": stored}).code
+
+    assert delete(team.writer) == "right_missing"
+    assert delete(team.maintainer) == "ok"
+
+
+def test_associated_memories_are_reached_by_expanding(team: Team) -> None:
+    ends = {"source_id": str(team.note), "target_id": str(team.decision)}
+    tied = _ask(team, "associate_memories", relationship="DEPENDS_ON", **ends)
+    # The ids say which namespace is meant.
+    assert tied.content["scope"]["namespace"] == "team"
+    hits = _ask(team, "recall", query="May checkout charge twice?", expand=True, k=1).content
+    assert [hit["id"] for hit in hits["results"]] == [str(team.note), str(team.decision)]
+    assert hits["results"][1]["path"]
+
+
+def test_a_symbol_and_a_memory_are_tied_both_ways(team: Team) -> None:
+    tied = _ask(
+        team,
+        "associate_memories",
+        source_id="sym:app/web.py#checkout",
+        target_id=str(team.decision),
+        relationship="IMPLEMENTS",
+    )
+    assert tied.code == "ok"
+    told = _ask(team, "get_symbol_info", qualified_name="checkout").content
+    assert str(team.decision) in {memory["id"] for memory in told["memories"]}
+
+
+def test_a_node_is_not_tied_to_itself(team: Team) -> None:
+    ends = {"source_id": str(team.note), "target_id": str(team.note)}
+    answer = _ask(team, "associate_memories", relationship="DEPENDS_ON", **ends)
+    assert answer.code == "invalid_arguments"
+
+
+def _ask(team: Team, name: str, **arguments: Any) -> Answer:
+    place = {} if name == "delete_memory" else PLACE
+    return surfaces.over_rest(
+        token=team.token(team.owner), tool=name, arguments={**place, **arguments}
+    )
