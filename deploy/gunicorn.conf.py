@@ -4,6 +4,7 @@
 """
 
 import contextlib
+import importlib
 import os
 import threading
 from pathlib import Path
@@ -47,12 +48,13 @@ def on_starting(_server: Any) -> None:
 
 
 def post_worker_init(_worker: Any) -> None:
-    """Load the embedding model beside the first requests: the first recall must not wait for it."""
-    threading.Thread(target=_load_embedding_model, name="load-embedding-model", daemon=True).start()
+    """Load what is slow to load beside the first requests, so that none has to wait for it."""
+    threading.Thread(target=_warm_up, name="warm-up", daemon=True).start()
 
 
-def _load_embedding_model() -> None:
+def _warm_up() -> None:
     # Late: gunicorn reads this file before there is an application.
+    importlib.import_module("mcp.shared.inbound")
     from codemem.embedding import EmbeddingUnavailable, from_settings
 
     # Recall says so when it has no vectors; nothing to do here.

@@ -160,15 +160,24 @@ start_processes() {
     wait_for_web
 }
 
+is_ready() {
+    "$python" -c "import urllib.request as u; u.urlopen('$CODEMEM_PUBLIC_URL/readyz', timeout=2)" 2>/dev/null
+}
+
 wait_for_web() {
-    local url=$CODEMEM_PUBLIC_URL/readyz
     for _ in $(seq 300); do
         is_running web || die "the web server stopped; its last words are in $log/web.log:
 $(tail -n 5 "$log/web.log")"
-        "$python" -c "import sys, urllib.request as u; u.urlopen('$url', timeout=2)" 2>/dev/null && return
+        is_ready && return
         sleep 0.2
     done
-    die "the web server does not answer at $url; see $log/web.log."
+    die "the web server does not answer at $CODEMEM_PUBLIC_URL; see $log/web.log."
+}
+
+stop_processes() {
+    stop beat
+    stop worker
+    stop web
 }
 
 # --- Commands -------------------------------------------------------------------------------------
@@ -178,12 +187,27 @@ up() {
     "$root/deploy/services.sh" up "$instance"
     ensure_settings
     load_settings
+    are_all_running || start_server
+    manage found_team --checkout "$root" --credentials "$instance/credentials" --wait
+    tour
+}
+
+# What runs already, of this very commit, has migrated and is ready: a second `make up` starts nothing.
+are_all_running() {
+    [ "$(cat "$run/revision" 2>/dev/null)" = "$(revision)" ] \
+        && is_running web && is_running worker && is_running beat && is_ready
+}
+
+revision() { git -C "$root" rev-parse HEAD; }
+
+start_server() {
+    # After a pull the old code must not go on serving.
+    stop_processes
     # Checks the database first: what it lacks comes as a sentence with a hint.
     manage migrate --verbosity 0
     collect_static
     start_processes
-    manage found_team --checkout "$root" --credentials "$instance/credentials" --wait
-    tour
+    revision > "$run/revision"
 }
 
 # Static files come out of the locked packages: collected once for each lock.
@@ -198,9 +222,7 @@ tour() {
 }
 
 down() {
-    stop beat
-    stop worker
-    stop web
+    stop_processes
     "$root/deploy/services.sh" down "$instance"
 }
 

@@ -10,11 +10,6 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
-from mcp.shared.inbound import (
-    ERROR_CODE_HTTP_STATUS,
-    InboundLadderRejection,
-    classify_inbound_request,
-)
 
 from codemem import metrics
 from codemem.client.version import VERSION
@@ -146,6 +141,13 @@ def _is_message(message: Any) -> bool:
 
 
 def _classify(request: HttpRequest, message: dict[str, Any]) -> HttpResponse | None:
+    # A second of imports that commands and workers do without; gunicorn's workers make it early.
+    from mcp.shared.inbound import (
+        ERROR_CODE_HTTP_STATUS,
+        InboundLadderRejection,
+        classify_inbound_request,
+    )
+
     verdict = classify_inbound_request(
         message, headers={name.lower(): value for name, value in request.headers.items()}
     )
