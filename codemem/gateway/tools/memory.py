@@ -194,7 +194,9 @@ def recall(call: Call, arguments: RecallArguments) -> RecallResult:
         if repository
         else scopes.echo_namespaces(namespaces, source),
         results=[_hit(hit, many=len(read) > 1, explain=arguments.explain) for hit in answer.hits],
-        note=None if answer.used_vectors else "Vectors were unavailable: only words were compared.",
+        note=None
+        if answer.used_vectors
+        else "Only words were compared: no vector could be made of the question.",
     )
 
 
