@@ -64,16 +64,20 @@ def start_sentry(*, dsn: str, environment: str, traces_sample_rate: float) -> No
     import sentry_sdk
     from sentry_sdk.integrations.celery import CeleryIntegration
     from sentry_sdk.integrations.django import DjangoIntegration
-    from sentry_sdk.integrations.logging import ignore_logger
+    from sentry_sdk.integrations.logging import LoggingIntegration
 
     sentry_sdk.init(
         dsn=dsn,
         environment=environment,
         traces_sample_rate=traces_sample_rate,
-        integrations=[DjangoIntegration(), CeleryIntegration()],
+        integrations=[
+            DjangoIntegration(),
+            CeleryIntegration(),
+            # Faults come by themselves; what is logged beside them (or instead: a database that is
+            # away) would be a second report, or none that needs a code change.
+            LoggingIntegration(event_level=None),
+        ],
         send_default_pii=False,
         max_request_body_size="never",
         include_local_variables=False,
     )
-    # Django logs every 5xx, also the anticipated ones (a database away); faults come by themselves.
-    ignore_logger("django.request")

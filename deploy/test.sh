@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Run the tests on Postgres and Redis of their own (.local/test), so that a running server is not disturbed.
 #
-#   deploy/test.sh [PYTEST ARGUMENTS]
+#   deploy/test.sh                      all: first side by side, then the flows, which stop and restart the servers
+#   deploy/test.sh PYTEST ARGUMENTS     only these, in one process: deploy/test.sh tests/memory -k recall
 #
 # Services that this script started are stopped at the end, whatever the outcome.
 set -euo pipefail
@@ -30,4 +31,10 @@ export CODEMEM_TEST_INSTANCE=$instance
 export CODEMEM_DATA_DIRECTORY=$instance/data
 export CODEMEM_LOG_LEVEL=WARNING
 export PYTHONPYCACHEPREFIX=$PWD/.local/cache/pycache
-.local/venv/bin/python -m pytest "$@"
+if [ $# -gt 0 ]; then
+    .local/venv/bin/python -m pytest "$@"
+else
+    .local/venv/bin/python -m pytest --ignore tests/flows \
+        -p tests.redis_apart --numprocesses "$(nproc)" --dist loadfile --quiet
+    .local/venv/bin/python -m pytest tests/flows
+fi
