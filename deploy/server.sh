@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The whole server on one machine, out of one git-ignored folder of the checkout:
 #
-#   deploy/server.sh setup              the Python environment and the embedding model
+#   deploy/server.sh setup              the Python environment, the embedding model, static files
 #   deploy/server.sh up                 setup, Postgres, Redis, web, worker, beat; a team; this checkout indexed; a tour
 #   deploy/server.sh down               stop what `up` started, and nothing else
 #   deploy/server.sh status|env|logs    how it is; what scripts need; follow the logs
@@ -17,7 +17,7 @@ python=$venv/bin/python
 run=$instance/run
 log=$instance/log
 # Nothing outside .local is written, not even pip's cache.
-export PIP_CACHE_DIR=$private/cache/pip
+export PIP_CACHE_DIR=$private/cache/pip PYTHONPYCACHEPREFIX=$private/cache/pycache
 
 say() { printf '%s\n' "$*" >&2; }
 die() { say "codemem: $*"; exit 1; }
@@ -46,6 +46,17 @@ ensure_model() {
     (cd "$root" && "$python" -m codemem.embedding.prepare --directory "$private/models")
 }
 
+# Static files come out of the locked packages: collected once for each lock. No server is asked,
+# but settings want addresses.
+collect_static() {
+    cmp --silent "$venv/.complete" "$private/static/.complete" && return
+    CODEMEM_SECRET_KEY=unused DATABASE_URL=postgresql://unused/unused REDIS_URL=redis://unused \
+        CODEMEM_STATIC_DIRECTORY=$private/static manage collectstatic --noinput --verbosity 0
+    cp "$venv/.complete" "$private/static/.complete"
+}
+
+manage() { (cd "$root" && CODEMEM_LOG_LEVEL=WARNING "$python" manage.py "$@"); }
+
 setup() {
     mkdir -p "$private"
     # Two commands at once (make up in one window, make test in another) must not both install.
@@ -53,6 +64,7 @@ setup() {
     flock 9
     ensure_python
     ensure_model
+    collect_static
     exec 9>&-
 }
 
@@ -100,11 +112,8 @@ load_settings() {
     export CODEMEM_LOCAL_REPOSITORY_ROOTS=${CODEMEM_LOCAL_REPOSITORY_ROOTS:+$CODEMEM_LOCAL_REPOSITORY_ROOTS,}$root
     export CODEMEM_LOG_LEVEL=${CODEMEM_LOG_LEVEL:-INFO}
     export PROMETHEUS_MULTIPROC_DIR=$run/metrics
-    export PYTHONPYCACHEPREFIX=$private/cache/pycache
     export PYTHONUNBUFFERED=1
 }
-
-manage() { (cd "$root" && CODEMEM_LOG_LEVEL=WARNING "$python" manage.py "$@"); }
 
 # --- Processes ------------------------------------------------------------------------------------
 # A pid file is believed only while the process it names runs this program for this instance.
@@ -205,16 +214,8 @@ start_server() {
     stop_processes
     # Checks the database first: what it lacks comes as a sentence with a hint.
     manage migrate --verbosity 0
-    collect_static
     start_processes
     revision > "$run/revision"
-}
-
-# Static files come out of the locked packages: collected once for each lock.
-collect_static() {
-    cmp --silent "$venv/.complete" "$private/static/.complete" && return
-    manage collectstatic --noinput --verbosity 0
-    cp "$venv/.complete" "$private/static/.complete"
 }
 
 tour() {
