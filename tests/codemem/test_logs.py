@@ -10,9 +10,11 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit, urlunsplit
 from uuid import UUID
 
 import pytest
+from django.db import connection
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -147,10 +149,19 @@ def collector() -> Iterator[ThreadingHTTPServer]:
         server.shutdown()
 
 
-def test_a_fault_reaches_sentry_without_anybodys_secrets(collector):
+def test_a_fault_reaches_sentry_without_anybodys_secrets(collector, db):
     address = f"http://public@127.0.0.1:{collector.server_port}/1"
+    # The database that has tables: looking for a session in one without is a fault of its own.
+    database = urlsplit(os.environ["DATABASE_URL"])._replace(
+        path=f"/{connection.settings_dict['NAME']}"
+    )
 
-    run(BREAK_A_TOOL, SENTRY_DSN=address, SENTRY_ENVIRONMENT="a test")
+    run(
+        BREAK_A_TOOL,
+        SENTRY_DSN=address,
+        SENTRY_ENVIRONMENT="a test",
+        DATABASE_URL=urlunsplit(database),
+    )
 
     (event,) = _events(Collector.received)
     assert [fault["value"] for fault in event["exception"]["values"]] == ["a fault in the code"]
