@@ -35,8 +35,9 @@ def children():
 def leaves_no_children_and_no_open_files():
     before, files = children(), len(list(Path("/proc/self/fd").iterdir()))
     yield
-    assert children() == before
-    assert len(list(Path("/proc/self/fd").iterdir())) == files
+    # Fewer is fine: what other tests of this process had open may end meanwhile.
+    assert set(children()) <= set(before)
+    assert len(list(Path("/proc/self/fd").iterdir())) <= files
 
 
 def test_every_job_is_answered_once():
