@@ -14,11 +14,6 @@ from psycopg import sql
 CHECKOUT = Path(__file__).parents[2]
 BUNDLED_PROGRAMS = CHECKOUT / ".local/services/bin"
 
-pytestmark = pytest.mark.skipif(
-    "DATABASE_ADMIN_URL" not in os.environ,
-    reason="restoring takes a superuser: DATABASE_ADMIN_URL is not set",
-)
-
 
 @pytest.fixture
 def saved() -> Iterator[str]:
