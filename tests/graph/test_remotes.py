@@ -79,7 +79,7 @@ def test_normalizing_twice_changes_nothing(url):
         "file:///srv/git/repo.git",
         "file://localhost/srv/git/repo.git",
         "C:\\work\\repo",
-        "C:/work/repo",
+        "C:/code/repo",
         "ext::sh -c touch% /tmp/x",
         "hg::https://host/repo",
         "--upload-pack=touch /tmp/x",
