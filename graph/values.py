@@ -6,9 +6,9 @@ the edge it is a text id, unique inside one repository (`file_id`, `symbol_id`).
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
-from enum import IntEnum, StrEnum
+from enum import IntEnum, IntFlag, StrEnum
 from typing import Final, NamedTuple
 from uuid import UUID
 
@@ -120,17 +120,28 @@ class SymbolFact:
     is_test: bool
     body_hash: str
     source_text: str
+    parameters: tuple[str, ...] = ()
+    decorators: tuple[str, ...] = ()
+    cyclomatic: int = 0
+    cognitive: int = 0
 
     @property
     def id(self) -> str:
         return symbol_id(path=self.path, local_name=self.local_name, ordinal=self.ordinal)
 
 
+class EdgeSource(IntFlag):
+    """Which layer of analysis says that an edge exists."""
+
+    SYNTAX = 1
+    SCIP = 2
+
+
 class EdgeFact(NamedTuple):
     """One resolved relation; `source` and `target` are text ids, `line` is where it was first seen.
 
     `rule` names the resolution rule that found the target and `confidence` (0..1) is the precision
-    that rule was measured to have.
+    that rule was measured to have. `sources` says which layers agree on it.
     """
 
     kind: EdgeKind
@@ -139,6 +150,25 @@ class EdgeFact(NamedTuple):
     confidence: float
     rule: str
     line: int
+    sources: int = EdgeSource.SYNTAX
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityFact:
+    """Something that code refers to and no file of it defines: an external symbol, a package.
+
+    Its key is unique among the entities of one label in the namespace, and is its text id:
+    `pkg:<manager>:<name>`, `ext:<manager>:<package>:<descriptors>`.
+    """
+
+    label: VertexLabel
+    key: str
+    name: str
+    data: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def id(self) -> str:
+        return self.key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,6 +196,23 @@ class Snapshot:
     files: tuple[FileFact, ...]
     symbols: tuple[SymbolFact, ...]
     edges: tuple[EdgeFact, ...]
+    entities: tuple[EntityFact, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """What a reader sees of the graph: the live default branches, or through a branch's overlay.
+
+    An overlay (`layer` above 0) shows its own rows, and of the default branch the rows that were
+    live at `revision` in files that it does not restate. The default view is the live graph.
+    """
+
+    repository_id: UUID | None = None
+    layer: int = 0
+    revision: int | None = None
+
+
+LIVE: Final = View()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

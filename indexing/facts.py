@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Self
 
 from graph.values import NodeKind, Visibility
 
-EXTRACTOR_VERSION = 1
+EXTRACTOR_VERSION = 2
 """Raise when the same bytes would give other facts: cached facts of older versions are stale."""
 
 MODULE_SCOPE = -1
@@ -130,6 +130,33 @@ class Binding(NamedTuple):
     line: int
 
 
+class Argument(NamedTuple):
+    """One argument of a site. `keyword` is "" for a positional one.
+
+    `text` is a literal's value with `{}` for what is interpolated, or the chain of a name
+    (`indexing.expressions`); which of the two, `is_literal` says. Anything else is ("", False).
+    """
+
+    keyword: str
+    text: str
+    is_literal: bool
+
+
+class Site(NamedTuple):
+    """A call, decorator or annotation with its arguments, kept where rules about libraries look.
+
+    `kind` is CALL or DECORATOR; `receiver` as in Reference; `scope` indexes the innermost
+    definition, for a decorator the one that it decorates.
+    """
+
+    kind: ReferenceKind
+    name: str
+    receiver: str | None
+    scope: int
+    line: int
+    arguments: tuple[Argument, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlobFacts:
     """All facts of one blob. `gave_up` says why there are fewer than the text holds, if so."""
@@ -142,6 +169,7 @@ class BlobFacts:
     imports: tuple[Import, ...] = field(default=())
     exports: tuple[Export, ...] = field(default=())
     bindings: tuple[Binding, ...] = field(default=())
+    sites: tuple[Site, ...] = field(default=())
     has_error: bool = False
     gave_up: str | None = None
 
@@ -175,6 +203,7 @@ class BlobFacts:
                 Binding(BindingTarget(target), name, BindingSource(source), *rest)
                 for target, name, source, *rest in values["bindings"]
             ),
+            sites=tuple(map(_site, values["sites"])),
             has_error=values["has_error"],
             gave_up=values["gave_up"],
         )
@@ -185,6 +214,18 @@ def _definition(row: list[Any]) -> Definition:
     return definition._replace(
         kind=None if definition.kind is None else NodeKind(definition.kind),
         visibility=Visibility(definition.visibility),
+    )
+
+
+def _site(row: list[Any]) -> Site:
+    kind, name, receiver, scope, line, arguments = row
+    return Site(
+        ReferenceKind(kind),
+        name,
+        receiver,
+        scope,
+        line,
+        tuple(Argument(*argument) for argument in arguments),
     )
 
 

@@ -1,7 +1,4 @@
-"""What indexing keeps: facts by content, and a record of every run.
-
-Facts are derived (rebuilt by parsing the blob again); runs are a log.
-"""
+"""A record of every run: a log."""
 
 from typing import ClassVar
 
@@ -10,27 +7,6 @@ from django.db.models import Q
 
 from codemem.accounts.models import new_id
 from graph.models import Repository
-
-
-class BlobFacts(models.Model):
-    """What one file's content says, parsed once for all branches, commits and repositories.
-
-    The content address is not an authorization: facts are read only through a tree that the
-    caller's repository has.
-    """
-
-    blob = models.CharField(max_length=64)
-    language = models.CharField(max_length=30)
-    extractor_version = models.IntegerField()
-    facts = models.BinaryField()  # indexing.facts.BlobFacts, compact JSON under zlib
-    skipped = models.CharField(max_length=30, blank=True)
-
-    class Meta:
-        constraints: ClassVar = [
-            models.UniqueConstraint(
-                fields=["blob", "language", "extractor_version"], name="indexing_facts_once"
-            )
-        ]
 
 
 class IndexRun(models.Model):

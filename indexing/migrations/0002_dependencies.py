@@ -1,0 +1,8 @@
+from typing import ClassVar
+
+from django.db import migrations
+
+
+class Migration(migrations.Migration):
+    dependencies: ClassVar = [("indexing", "0001_initial"), ("graph", "0004_layers")]
+    operations: ClassVar = []
