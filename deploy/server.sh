@@ -2,7 +2,7 @@
 # The whole server on one machine, out of one git-ignored folder of the checkout:
 #
 #   deploy/server.sh setup              the Python environment, the embedding model, static files
-#   deploy/server.sh up                 setup, Postgres, Redis, web, worker, beat; a team; this checkout indexed; a tour
+#   deploy/server.sh up                 setup, Postgres, Redis, web, workers, beat; a team; this checkout indexed; a tour
 #   deploy/server.sh down               stop what `up` started, and nothing else
 #   deploy/server.sh status|env|logs    how it is; what scripts need; follow the logs
 #
@@ -165,6 +165,9 @@ start_processes() {
     # A task that is cut off is queued again and safe to run twice, so stopping need not wait for it.
     REMAP_SIGTERM=SIGQUIT start worker "$venv/bin/celery" -A workers.app worker --queues index,embed,maintenance \
         --concurrency "${CODEMEM_WORKER_CONCURRENCY:-2}" --loglevel WARNING --without-gossip --without-mingle
+    # What takes minutes has a process of its own, so that a push is never behind it.
+    REMAP_SIGTERM=SIGQUIT start analyst "$venv/bin/celery" -A workers.app worker --queues analysis,history,scip \
+        --hostname analyst@%h --concurrency 1 --loglevel WARNING --without-gossip --without-mingle
     start beat "$venv/bin/celery" -A workers.app beat --loglevel WARNING --pidfile=
     wait_for_web
 }
@@ -186,6 +189,7 @@ $(tail -n 5 "$log/web.log")"
 stop_processes() {
     stop beat
     stop worker
+    stop analyst
     stop web
 }
 
@@ -204,7 +208,7 @@ up() {
 # What runs already, of this very commit, has migrated and is ready: a second `make up` starts nothing.
 are_all_running() {
     [ "$(cat "$run/revision" 2>/dev/null)" = "$(revision)" ] \
-        && is_running web && is_running worker && is_running beat && is_ready
+        && is_running web && is_running worker && is_running analyst && is_running beat && is_ready
 }
 
 revision() { git -C "$root" rev-parse HEAD; }
@@ -229,7 +233,7 @@ down() {
 
 status() {
     local name
-    for name in web worker beat; do
+    for name in web worker analyst beat; do
         if is_running "$name"; then say "$name runs (pid $(cat "$run/$name.pid"))"; else say "$name is stopped"; fi
     done
     "$root/deploy/services.sh" status "$instance" || true

@@ -23,9 +23,14 @@ log = structlog.get_logger(__name__)
 
 
 class Queue(StrEnum):
+    """Kinds of work. The last three may take minutes and never keep the others waiting."""
+
     INDEX = "index"
     EMBED = "embed"
     MAINTENANCE = "maintenance"
+    ANALYSIS = "analysis"
+    HISTORY = "history"
+    SCIP = "scip"
 
 
 class QueueUnavailable(Exception):

@@ -171,6 +171,8 @@ def test_autoscaling_takes_the_number_of_replicas_over():
 
 
 def test_the_workers_together_serve_every_queue():
+    from workers.queue import Queue
+
     served = {
         queue
         for deployment in of_kind(render(LEAST), "Deployment")
@@ -179,7 +181,7 @@ def test_the_workers_together_serve_every_queue():
         for queue in argument.removeprefix("--queues=").split(",")
     }
 
-    assert served == {"index", "embed", "maintenance"}
+    assert served == {queue.value for queue in Queue}
 
 
 def test_a_pool_can_be_left_out():

@@ -138,7 +138,7 @@ def running_worker(
     return running(
         "celery",
         *("-A", "workers.app", "worker"),
-        *("--queues", "index,embed,maintenance"),
+        *("--queues", "index,embed,maintenance,analysis,history,scip"),
         *("--concurrency", "1", "--loglevel", "WARNING"),
         *("--without-gossip", "--without-mingle"),
         environment=environment,
