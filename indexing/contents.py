@@ -6,10 +6,10 @@ Content is addressed by its Git blob id, so that branches, commits and repositor
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from indexing import extraction, queries
-from indexing.facts import EXTRACTOR_VERSION, BlobFacts
+from indexing.facts import EXTRACTOR_VERSION, BlobFacts, FactsMalformed
 from indexing.git import BlobContent, BlobMissing, BlobTooLarge
 from indexing.languages import language_named
 from indexing.models import BlobFacts as BlobFactsRow
@@ -40,6 +40,7 @@ class Unread:
 
 
 Reader = Callable[[Iterable[str]], Iterator[tuple[str, BlobContent]]]
+Facts = TypeVar("Facts")
 
 
 def blob_id(content: bytes) -> str:
@@ -60,40 +61,63 @@ def facts_of(
     What was parsed is kept as it comes, so that a run that is killed need not parse it again.
     """
     unread: dict[str, BlobFacts | Unread] = {}
-    keys: dict[str, _Key] = {}
+    keys: dict[str, Key] = {}
     for content in contents:
         reason = skip_reason(content.path, 0)
         if reason is not None:
             unread[content.path] = Unread(reason)
         else:
-            keys[content.path] = _Key(content.blob, content.language)
-    known = _cached(keys.values())
-    on_parsed(len(known))
-    unseen = [key for key in dict.fromkeys(keys.values()) if key not in known]
-    for key, outcome in _remembered(_parsed(unseen, read=read, processes=processes)):
-        known[key] = outcome
+            keys[content.path] = Key(content.blob, content.language)
+    known: dict[Key, BlobFacts | Unread] = {}
+    for key, facts in each_of(
+        keys.values(), read=read, processes=processes, unpack=BlobFacts.from_bytes
+    ):
+        known[key] = facts
         on_parsed(len(known))
     return unread | {path: known[key] for path, key in keys.items()}
 
 
-class _Key(NamedTuple):
+class Key(NamedTuple):
     """What facts depend on, besides the extractor's version."""
 
     blob: str
     language: str
 
 
-_Outcome = tuple[_Key, BlobFacts | Unread]
+def each_of(
+    keys: Iterable[Key],
+    *,
+    read: Reader,
+    processes: int,
+    unpack: Callable[[bytes], Facts],
+) -> Iterator[tuple[Key, Facts | Unread]]:
+    """Yield what `unpack` makes of each content's packed facts: of known content first.
+
+    Facts that are packed are neither unpacked nor packed again on their way into the cache.
+    """
+    wanted = dict.fromkeys(keys)
+    for key, cached in queries.cached_facts(keys=wanted.keys()).items():
+        try:
+            outcome = Unread(cached.skipped) if cached.skipped else unpack(cached.packed)
+        except FactsMalformed:
+            continue
+        del wanted[Key(*key)]
+        yield Key(*key), outcome
+    parsed = _parsed(list(wanted), read=read, processes=processes, unpack=unpack)
+    yield from _remembered(parsed)
 
 
-def _cached(keys: Iterable[_Key]) -> dict[_Key, BlobFacts | Unread]:
-    return {
-        _Key(*key): Unread(cached.skipped) if cached.skipped else cached.unpack()
-        for key, cached in queries.cached_facts(keys=set(keys)).items()
-    }
+class _Parsed(NamedTuple, Generic[Facts]):
+    """Facts as they came from the child, and what was made of them."""
+
+    packed: bytes
+    facts: Facts
 
 
-def _remembered(outcomes: Iterable[_Outcome]) -> Iterator[_Outcome]:
+_Outcome = tuple[Key, _Parsed[Facts] | Unread]
+
+
+def _remembered(outcomes: Iterable[_Outcome[Facts]]) -> Iterator[tuple[Key, Facts | Unread]]:
     rows: list[BlobFactsRow] = []
     for key, outcome in outcomes:
         if not (isinstance(outcome, Unread) and outcome.reason in _NOT_REMEMBERED):
@@ -101,24 +125,31 @@ def _remembered(outcomes: Iterable[_Outcome]) -> Iterator[_Outcome]:
         if len(rows) >= _BATCH:
             _store(rows)
             rows = []
-        yield key, outcome
+        yield key, outcome if isinstance(outcome, Unread) else outcome.facts
     _store(rows)
 
 
-def _parsed(unseen: Sequence[_Key], *, read: Reader, processes: int) -> Iterator[_Outcome]:
-    doubtful: list[_Key] = []
-    for key, outcome in _parsed_once(unseen, read=read, processes=processes):
+def _parsed(
+    unseen: Sequence[Key], *, read: Reader, processes: int, unpack: Callable[[bytes], Facts]
+) -> Iterator[_Outcome[Facts]]:
+    doubtful: list[Key] = []
+    for key, outcome in _parsed_once(unseen, read=read, processes=processes, unpack=unpack):
         if isinstance(outcome, Unread) and outcome.reason in _PERHAPS_BY_CHANCE:
             doubtful.append(key)
         else:
             yield key, outcome
-    yield from _parsed_once(doubtful, read=read, processes=processes)
+    yield from _parsed_once(doubtful, read=read, processes=processes, unpack=unpack)
 
 
-def _parsed_once(keys: Sequence[_Key], *, read: Reader, processes: int) -> Iterator[_Outcome]:
-    unreadable: list[_Outcome] = []
+def _parsed_once(
+    keys: Sequence[Key], *, read: Reader, processes: int, unpack: Callable[[bytes], Facts]
+) -> Iterator[_Outcome[Facts]]:
+    unreadable: list[tuple[Key, Unread]] = []
     jobs = _jobs(keys, read=read, unreadable=unreadable)
-    for key, outcome in extraction.extract_all(jobs, processes=processes):
+    extracted = extraction.extract_all(
+        jobs, processes=processes, unpack=lambda packed: _Parsed(packed, unpack(packed))
+    )
+    for key, outcome in extracted:
         if isinstance(outcome, extraction.Skipped):
             yield key, Unread(outcome.reason[:_LONGEST_REASON])
         else:
@@ -127,14 +158,14 @@ def _parsed_once(keys: Sequence[_Key], *, read: Reader, processes: int) -> Itera
 
 
 def _jobs(
-    keys: Sequence[_Key], *, read: Reader, unreadable: list[_Outcome]
-) -> Iterator[extraction.Job[_Key]]:
+    keys: Sequence[Key], *, read: Reader, unreadable: list[tuple[Key, Unread]]
+) -> Iterator[extraction.Job[Key]]:
     languages: dict[str, list[str]] = {}
     for key in keys:
         languages.setdefault(key.blob, []).append(key.language)
     for blob, content in read(languages):
         for language in languages[blob]:
-            key = _Key(blob, language)
+            key = Key(blob, language)
             match content:
                 case BlobMissing():
                     unreadable.append((key, Unread("object-missing")))
@@ -144,13 +175,13 @@ def _jobs(
                     yield extraction.Job(key, language_named(language), source)
 
 
-def _row(key: _Key, facts: BlobFacts | Unread) -> BlobFactsRow:
+def _row(key: Key, outcome: _Parsed[Facts] | Unread) -> BlobFactsRow:
     return BlobFactsRow(
         blob=key.blob,
         language=key.language,
         extractor_version=EXTRACTOR_VERSION,
-        facts=b"" if isinstance(facts, Unread) else facts.to_bytes(),
-        skipped=facts.reason if isinstance(facts, Unread) else "",
+        facts=b"" if isinstance(outcome, Unread) else outcome.packed,
+        skipped=outcome.reason if isinstance(outcome, Unread) else "",
     )
 
 

@@ -10,10 +10,10 @@ import selectors
 import subprocess
 import sys
 import time
-from collections.abc import Generator, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar, overload
 
 from indexing.extraction_child import FACTS, JOB_HEADER, REPLY_HEADER
 from indexing.facts import BlobFacts, FactsMalformed
@@ -31,6 +31,7 @@ _READ_BYTES = 1 << 20
 _MAX_REPLY_BYTES = 64 << 20
 
 Key = TypeVar("Key", bound=Hashable)
+Facts = TypeVar("Facts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,20 +50,41 @@ class Skipped:
     reason: str
 
 
+@overload
 def extract_all(
     jobs: Iterable[Job[Key]], *, processes: int, command: Sequence[str] = _CHILD_COMMAND
-) -> Generator[tuple[Key, BlobFacts | Skipped], None, None]:
+) -> Generator[tuple[Key, BlobFacts | Skipped], None, None]: ...
+
+
+@overload
+def extract_all(
+    jobs: Iterable[Job[Key]],
+    *,
+    processes: int,
+    command: Sequence[str] = _CHILD_COMMAND,
+    unpack: Callable[[bytes], Facts],
+) -> Generator[tuple[Key, Facts | Skipped], None, None]: ...
+
+
+def extract_all(
+    jobs: Iterable[Job[Key]],
+    *,
+    processes: int,
+    command: Sequence[str] = _CHILD_COMMAND,
+    unpack: Callable[[bytes], Any] = BlobFacts.from_bytes,
+) -> Generator[tuple[Key, Any], None, None]:
     """Yield the facts of every job's blob, in the order they are ready.
 
     `jobs` is read lazily, one ahead per child. Children end with the iterator, also when it is
     closed early. `command` starts a child that speaks `indexing.extraction_child`'s frames.
+    `unpack` makes of the packed facts what the caller wants of them; it may raise FactsMalformed.
     """
     pending = iter(jobs)
     with selectors.DefaultSelector() as selector:
         children: list[_Child[Key]] = []
         try:
             for job in pending:
-                children.append(_Child(command, selector))
+                children.append(_Child(command, selector, unpack))
                 children[-1].give(job)
                 if len(children) == processes:
                     break
@@ -76,7 +98,7 @@ def extract_all(
 
 def _finished(
     children: "list[_Child[Key]]", selector: selectors.BaseSelector
-) -> Iterator[tuple[Key, BlobFacts | Skipped]]:
+) -> Iterator[tuple[Key, Any]]:
     for ready, _events in selector.select(timeout=0.5):
         ready.data()
     for child in children:
@@ -97,9 +119,15 @@ def _give_more(children: "list[_Child[Key]]", pending: Iterator[Job[Key]]) -> No
 class _Child(Generic[Key]):
     """One child process and the job it has; pipes never block, so no child can stop the parent."""
 
-    def __init__(self, command: Sequence[str], selector: selectors.BaseSelector) -> None:
+    def __init__(
+        self,
+        command: Sequence[str],
+        selector: selectors.BaseSelector,
+        unpack: Callable[[bytes], Any],
+    ) -> None:
         self._command = command
         self._selector = selector
+        self._unpack = unpack
         self._start()
 
     def give(self, job: Job[Key]) -> None:
@@ -113,7 +141,7 @@ class _Child(Generic[Key]):
         self._heard_at = time.monotonic()
         self._selector.register(self._stdin, selectors.EVENT_WRITE, self._send)
 
-    def answer(self) -> tuple[Key, BlobFacts | Skipped] | None:
+    def answer(self) -> tuple[Key, Any] | None:
         """Return the job's key and outcome once there is one; the child is then free."""
         if self.job is None:
             return None
@@ -121,7 +149,7 @@ class _Child(Generic[Key]):
         if outcome is None:
             return None
         key, self.job = self.job.key, None
-        if outcome in (_CRASHED, _TIMED_OUT, _MALFORMED):
+        if isinstance(outcome, Skipped) and outcome in _REPLACE_AFTER:
             self._replace()
         return key, outcome
 
@@ -180,10 +208,10 @@ class _Child(Generic[Key]):
             self._has_ended = True
             self._selector.unregister(self._stdout)
 
-    def _outcome(self) -> BlobFacts | Skipped | None:
+    def _outcome(self) -> Any:
         reply = self._reply()
         if reply is not None:
-            return _decoded(reply)
+            return _decoded(reply, self._unpack)
         if self._has_ended:
             return _CRASHED
         return _TIMED_OUT if time.monotonic() - self._heard_at > SILENCE_SECONDS else None
@@ -202,14 +230,15 @@ class _Child(Generic[Key]):
 _CRASHED = Skipped("crash")
 _TIMED_OUT = Skipped("timeout")
 _MALFORMED = Skipped("malformed")
+_REPLACE_AFTER = frozenset({_CRASHED, _TIMED_OUT, _MALFORMED})
 
 
-def _decoded(reply: bytes) -> BlobFacts | Skipped:
+def _decoded(reply: bytes, unpack: Callable[[bytes], Any]) -> Any:
     if not reply:
         return _MALFORMED
     if reply[:1] != FACTS:
         return Skipped(reply[1:].decode("utf-8", "replace"))
     try:
-        return BlobFacts.from_bytes(reply[1:])
+        return unpack(reply[1:])
     except FactsMalformed:
         return _MALFORMED

@@ -160,14 +160,25 @@ def test_what_was_parsed_is_kept_as_it_comes(monkeypatch):
         on_parsed=lambda done: stored.append((done, BlobFactsRow.objects.count())),
     )
 
-    assert [done for done, _ in stored] == [0, 1, 2, 3, 4, 5]
+    assert [done for done, _ in stored] == [1, 2, 3, 4, 5]
     assert stored[-1] == (5, 4)
     assert BlobFactsRow.objects.count() == 5
 
 
+def test_facts_come_packed_to_those_who_want_only_a_part_of_them():
+    keys = [contents.Key(blob_id(source), "python") for source in (ONE, TWO)]
+    blobs = Blobs(ONE, TWO)
+    for _ in range(2):
+        found = dict(contents.each_of(keys, read=blobs.read, processes=1, unpack=bytes))
+        packed = [facts for key in keys if isinstance(facts := found[key], bytes)]
+        assert list(map(names, map(BlobFacts.from_bytes, packed))) == [["one"], ["two"]]
+    assert len(blobs.asked) == 2
+
+
 def test_facts_that_another_run_stored_meanwhile_are_kept():
-    key = contents._Key(blob_id(ONE), "python")
+    key = contents.Key(blob_id(ONE), "python")
     facts = BlobFacts(language="python", lines=2)
-    contents._store([contents._row(key, facts)])
-    contents._store([contents._row(key, facts)])
+    parsed = contents._Parsed(facts.to_bytes(), facts)
+    contents._store([contents._row(key, parsed)])
+    contents._store([contents._row(key, parsed)])
     assert BlobFactsRow.objects.count() == 1
