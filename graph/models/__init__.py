@@ -9,7 +9,8 @@ Times of validity are commit times in whole seconds since the epoch.
 """
 
 from graph.models.code import FileVersion, SourceFile, Symbol, SymbolVersion
-from graph.models.repositories import DEFAULT_LAYER, Commit, Ref, Repository, RepositoryAlias
+from graph.models.history import Commit, PullRequest
+from graph.models.repositories import DEFAULT_LAYER, Ref, Repository, RepositoryAlias
 from graph.models.scores import NodeScore
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "Commit",
     "FileVersion",
     "NodeScore",
+    "PullRequest",
     "Ref",
     "Repository",
     "RepositoryAlias",

@@ -1,8 +1,7 @@
-"""Repositories and what Git says of them: aliases, commits, refs. Canonical rows."""
+"""Repositories and what Git says of them: aliases, refs. Canonical rows."""
 
 from typing import ClassVar
 
-from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 
@@ -68,27 +67,6 @@ class RepositoryAlias(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.value}"
-
-
-class Commit(models.Model):
-    """One commit that a ref pointed at when it was indexed, or that history brought."""
-
-    repository = models.ForeignKey(Repository, models.CASCADE, related_name="commits")
-    sha = models.CharField(max_length=64)
-    parents = ArrayField(models.CharField(max_length=64), default=list)
-    author_name = models.CharField(max_length=200)
-    author_email = models.CharField(max_length=320)
-    authored_at = models.DateTimeField()
-    committed_at = models.DateTimeField()
-    subject = models.CharField(max_length=500)
-
-    class Meta:
-        constraints: ClassVar = [
-            models.UniqueConstraint(fields=["repository", "sha"], name="graph_commit_once")
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.sha[:12]} {self.subject}"
 
 
 class Ref(models.Model):
