@@ -44,6 +44,7 @@ _GENERIC = re.compile(r"(?P<head>[\w$.]+)\s*(?:[\[<](?P<arguments>.*)[\]>])?", r
 _MAX_UNION_MEMBERS = 3
 
 
+@lru_cache(maxsize=16384)
 def chain_of(text: str) -> str:
     """Reduce an expression to its chain, or to "" when it is anything else than a chain."""
     if _PLAIN_CHAIN.fullmatch(text):

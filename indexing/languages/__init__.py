@@ -46,6 +46,23 @@ class Fixtures(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TestMarks:
+    """How code says that it is a test, whatever its path: last parts of names, and a pattern.
+
+    `names` are functions that are tests by their name; `bases` make a class and all in it tests;
+    `calls` of `describe` and the like make the whole file one.
+    """
+
+    decorators: frozenset[str] = frozenset()
+    names: re.Pattern[str] | None = None
+    bases: frozenset[str] = frozenset()
+    calls: frozenset[str] = frozenset()
+
+
+NO_MARKS = TestMarks()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Language:
     """One dialect. Names resolve across dialects of one `family` only.
 
@@ -72,6 +89,7 @@ class Language:
     has_quoted_types: bool = False
     fixtures: Fixtures | None = None
     export_objects: frozenset[str] = frozenset()
+    tests: TestMarks = NO_MARKS
 
 
 class Grammar(NamedTuple):
@@ -83,6 +101,11 @@ class Grammar(NamedTuple):
 
 _ECMASCRIPT_TESTS = re.compile(
     r"(^|/)(__tests__|__mocks__|tests?|e2e|cypress)/|\.(test|spec|test-d|bench)\.[cm]?[jt]sx?$"
+)
+
+_ECMASCRIPT_TEST_MARKS = TestMarks(calls=frozenset({"describe", "it", "suite"}))
+_PYTHON_TEST_BASES = frozenset(
+    {"TestCase", "SimpleTestCase", "TransactionTestCase", "IsolatedAsyncioTestCase", "APITestCase"}
 )
 
 LANGUAGES: tuple[Language, ...] = (
@@ -102,6 +125,7 @@ LANGUAGES: tuple[Language, ...] = (
         has_quoted_types=True,
         fixtures=Fixtures(decorator="fixture", shared_file="conftest.py"),
         super_name="super",
+        tests=TestMarks(bases=_PYTHON_TEST_BASES),
     ),
     Language(
         name="javascript",
@@ -119,6 +143,7 @@ LANGUAGES: tuple[Language, ...] = (
         self_types=frozenset({"this"}),
         super_name="super",
         export_objects=frozenset({"exports", "module.exports"}),
+        tests=_ECMASCRIPT_TEST_MARKS,
     ),
     Language(
         name="typescript",
@@ -136,6 +161,7 @@ LANGUAGES: tuple[Language, ...] = (
         self_types=frozenset({"this"}),
         super_name="super",
         export_objects=frozenset({"exports", "module.exports"}),
+        tests=_ECMASCRIPT_TEST_MARKS,
     ),
     Language(
         name="tsx",
@@ -152,6 +178,7 @@ LANGUAGES: tuple[Language, ...] = (
         self_names=frozenset({"this"}),
         self_types=frozenset({"this"}),
         super_name="super",
+        tests=_ECMASCRIPT_TEST_MARKS,
     ),
     Language(
         name="go",

@@ -54,7 +54,11 @@ class Symbols:
             signature=definition.signature,
             doc=definition.doc,
             visibility=definition.visibility,
-            is_test=self.program.is_test(symbol.path),
+            is_test=definition.is_test or self.program.is_test(symbol.path),
             body_hash=definition.body_hash,
             source_text=definition.source_text,
+            parameters=definition.parameters,
+            decorators=definition.decorators,
+            cyclomatic=definition.cyclomatic,
+            cognitive=definition.cognitive,
         )

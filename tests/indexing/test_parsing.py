@@ -269,3 +269,31 @@ def test_parsing_stops_at_its_deadline_and_the_parser_stays_usable(monkeypatch):
     assert extract(PYTHON, source).gave_up == "parse-time"
     monkeypatch.undo()
     assert names(extract(PYTHON, b"def f(): ...\n")) == ["f"]
+
+
+def test_parameters_are_kept_as_written():
+    facts = extract(PYTHON, b"def f(self, a: int = 3, *b, c=None, **d): ...\n")
+    assert facts.definitions[0].parameters == ("self", "a: int = 3", "*b", "c=None", "**d")
+    facts = extract(TYPESCRIPT, b"class A { f(a: B, c = 1) {} }\nconst g = (x?: number) => x\n")
+    assert definition(facts, "A.f").parameters == ("a: B", "c = 1")
+    assert definition(facts, "g").parameters == ("x?: number",)
+    facts = extract(GO, b"package p\nfunc F(a, b int, c ...string) {}\n")
+    assert facts.definitions[0].parameters == ("a, b int", "c ...string")
+
+
+def test_decorators_are_the_definitions_own():
+    facts = extract(PYTHON, b"@a\n@b.c(1)\nclass D:\n    @e\n    def f(self): ...\n")
+    assert definition(facts, "D").decorators == ("a", "b.c")
+    assert definition(facts, "D.f").decorators == ("e",)
+    facts = extract(TYPESCRIPT, b"@A()\nexport class B {\n  @C() d(@E() f: G) {}\n}\n")
+    assert definition(facts, "B").decorators == ("A",)
+    assert definition(facts, "B.d").decorators == ("C",)
+
+
+def test_code_says_itself_that_it_is_a_test():
+    facts = extract(
+        PYTHON, b"class A(unittest.TestCase):\n    def test_b(self): ...\ndef c(): ...\n"
+    )
+    assert [found.is_test for found in facts.definitions] == [True, True, False]
+    facts = extract(JAVASCRIPT, b"function a() {}\ndescribe('b', () => { it('c', () => {}) })\n")
+    assert definition(facts, "a").is_test

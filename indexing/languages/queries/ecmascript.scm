@@ -1,17 +1,20 @@
 ; What JavaScript and TypeScript share.
 
 ; Definitions.
-(function_declaration name: (identifier) @name body: (_) @body) @definition.function
-(generator_function_declaration name: (identifier) @name body: (_) @body) @definition.function
+(function_declaration
+  name: (identifier) @name parameters: (_) @parameters body: (_) @body) @definition.function
+(generator_function_declaration
+  name: (identifier) @name parameters: (_) @parameters body: (_) @body) @definition.function
 (method_definition
   name: [(property_identifier) (private_property_identifier)] @name
+  parameters: (_) @parameters
   body: (_) @body) @definition.method
 (variable_declarator
   name: (identifier) @name
   value: [
-    (arrow_function body: (_) @body)
-    (function_expression body: (_) @body)
-    (generator_function body: (_) @body)
+    (arrow_function parameters: (_)? @parameters body: (_) @body)
+    (function_expression parameters: (_) @parameters body: (_) @body)
+    (generator_function parameters: (_) @parameters body: (_) @body)
   ]) @definition.function
 (variable_declarator name: (identifier) @name value: (class body: (_) @body)) @definition.class
 (program
@@ -36,23 +39,29 @@
 (assignment_expression
   left: (member_expression object: (_) @receiver property: (property_identifier) @name)
   right: [
-    (arrow_function body: (_) @body)
-    (function_expression body: (_) @body)
-    (generator_function body: (_) @body)
+    (arrow_function parameters: (_)? @parameters body: (_) @body)
+    (function_expression parameters: (_) @parameters body: (_) @body)
+    (generator_function parameters: (_) @parameters body: (_) @body)
   ]) @definition.method
 (assignment_expression
   left: (identifier) @name
-  right: [(arrow_function body: (_) @body) (function_expression body: (_) @body)]
+  right: [
+    (arrow_function parameters: (_)? @parameters body: (_) @body)
+    (function_expression parameters: (_) @parameters body: (_) @body)
+  ]
   ) @definition.function
 (pair
   key: (property_identifier) @name
-  value: [(arrow_function body: (_) @body) (function_expression body: (_) @body)]
+  value: [
+    (arrow_function parameters: (_)? @parameters body: (_) @body)
+    (function_expression parameters: (_) @parameters body: (_) @body)
+  ]
   ) @definition.method
 (export_statement
   "default" @name
   value: [
-    (arrow_function body: (_) @body)
-    (function_expression body: (_) @body)
+    (arrow_function parameters: (_)? @parameters body: (_) @body)
+    (function_expression parameters: (_) @parameters body: (_) @body)
   ]) @definition.function
 (export_statement "default" @name value: (class body: (_) @body)) @definition.class
 (export_statement "default" @name value: (object) @container @body) @definition.variable
@@ -61,18 +70,22 @@
 [(arrow_function) (function_expression) (generator_function)] @scope
 
 ; References.
-(call_expression function: (identifier) @call)
+(call_expression function: (identifier) @call arguments: (_) @arguments)
 (call_expression
   function: (member_expression
-    object: (_) @receiver property: [(property_identifier) (private_property_identifier)] @call))
-(new_expression constructor: (identifier) @call)
+    object: (_) @receiver property: [(property_identifier) (private_property_identifier)] @call)
+  arguments: (_) @arguments)
+(new_expression constructor: (identifier) @call arguments: (_)? @arguments)
 (new_expression
-  constructor: (member_expression object: (_) @receiver property: (property_identifier) @call))
+  constructor: (member_expression object: (_) @receiver property: (property_identifier) @call)
+  arguments: (_)? @arguments)
 (decorator (identifier) @decorator)
-(decorator (call_expression function: (identifier) @decorator))
+(decorator (call_expression function: (identifier) @decorator arguments: (_) @arguments))
 (decorator
   (call_expression
-    function: (member_expression object: (_) @receiver property: (property_identifier) @decorator)))
+    function: (member_expression object: (_) @receiver property: (property_identifier) @decorator)
+    arguments: (_) @arguments))
+(decorator) @attribute
 (arguments (identifier) @value)
 (arguments (member_expression object: (_) @receiver property: (property_identifier) @value))
 (pair value: (identifier) @value)
@@ -193,3 +206,22 @@
 (arrow_function parameter: (identifier) @local)
 (for_in_statement left: (identifier) @local)
 (catch_clause parameter: (identifier) @local)
+
+; Control flow.
+[
+  (if_statement)
+  (for_statement)
+  (for_in_statement)
+  (while_statement)
+  (do_statement)
+  (catch_clause)
+  (ternary_expression)
+] @flow.branch
+(else_clause (if_statement) @flow.chain)
+(else_clause) @flow.else
+(switch_statement) @flow.switch
+(switch_case) @flow.case
+(binary_expression operator: "&&") @flow.and
+(binary_expression operator: ["||" "??"]) @flow.or
+(break_statement label: (_)) @flow.jump
+(continue_statement label: (_)) @flow.jump

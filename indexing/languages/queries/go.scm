@@ -1,7 +1,8 @@
 (package_clause (package_identifier) @package)
 
 ; Definitions.
-(function_declaration name: (identifier) @name body: (block)? @body) @definition.function
+(function_declaration
+  name: (identifier) @name parameters: (_) @parameters body: (block)? @body) @definition.function
 (method_declaration
   receiver: (parameter_list
     (parameter_declaration
@@ -12,6 +13,7 @@
         (pointer_type (generic_type type: (type_identifier) @receiver))
       ]))
   name: (field_identifier) @name
+  parameters: (_) @parameters
   body: (block)? @body) @definition.method
 (type_spec
   name: (type_identifier) @name
@@ -19,7 +21,7 @@
 (type_spec name: (type_identifier) @name type: (interface_type) @body) @definition.interface
 (type_spec name: (type_identifier) @name type: (_)) @definition.type
 (type_alias name: (type_identifier) @name) @definition.type
-(method_elem name: (field_identifier) @name) @definition.method
+(method_elem name: (field_identifier) @name parameters: (_) @parameters) @definition.method
 (field_declaration name: (field_identifier) @name) @definition.field
 (source_file (const_declaration (const_spec name: (identifier) @name) @definition.variable))
 (source_file (var_declaration (var_spec name: (identifier) @name) @definition.variable))
@@ -39,9 +41,10 @@
     (pointer_type [(type_identifier) (qualified_type)] @base)
   ])
 (interface_type (type_elem . [(type_identifier) (qualified_type)] @base .))
-(call_expression function: (identifier) @call)
+(call_expression function: (identifier) @call arguments: (_) @arguments)
 (call_expression
-  function: (selector_expression operand: (_) @receiver field: (field_identifier) @call))
+  function: (selector_expression operand: (_) @receiver field: (field_identifier) @call)
+  arguments: (_) @arguments)
 (call_expression
   function: (type_instantiation_expression type: (type_identifier) @call))
 (composite_literal type: (type_identifier) @call)
@@ -121,3 +124,15 @@
 (range_clause left: (expression_list (identifier) @local))
 (var_spec name: (identifier) @local)
 (variadic_parameter_declaration name: (identifier) @local)
+
+; Control flow.
+[(if_statement) (for_statement)] @flow.branch
+(if_statement alternative: (if_statement) @flow.chain)
+(if_statement alternative: (block) @flow.else)
+[(expression_switch_statement) (type_switch_statement) (select_statement)] @flow.switch
+[(expression_case) (type_case) (communication_case)] @flow.case
+(binary_expression operator: "&&") @flow.and
+(binary_expression operator: "||") @flow.or
+(goto_statement) @flow.jump
+(break_statement (label_name)) @flow.jump
+(continue_statement (label_name)) @flow.jump

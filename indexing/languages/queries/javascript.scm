@@ -5,7 +5,7 @@
   property: [(property_identifier) (private_property_identifier)] @name) @definition.field
 (field_definition
   property: [(property_identifier) (private_property_identifier)] @name
-  value: (arrow_function body: (_) @body)) @definition.method
+  value: (arrow_function parameters: (_)? @parameters body: (_) @body)) @definition.method
 (field_definition
   property: (_) @bind.field value: (new_expression constructor: (_) @bind.call))
 (formal_parameters

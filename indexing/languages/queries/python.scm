@@ -2,9 +2,11 @@
 (class_definition name: (identifier) @name body: (block) @body) @definition.class
 (decorated_definition
   definition: (class_definition name: (identifier) @name body: (block) @body)) @definition.class
-(function_definition name: (identifier) @name body: (block) @body) @definition.function
+(function_definition
+  name: (identifier) @name parameters: (_) @parameters body: (block) @body) @definition.function
 (decorated_definition
-  definition: (function_definition name: (identifier) @name body: (block) @body)) @definition.function
+  definition: (function_definition
+    name: (identifier) @name parameters: (_) @parameters body: (block) @body)) @definition.function
 (type_alias_statement left: (type (identifier) @name)) @definition.type
 (module (expression_statement (assignment left: (identifier) @name)) @definition.variable)
 (class_definition
@@ -27,10 +29,14 @@
     [(identifier) @base (attribute) @base (subscript value: (_) @base)]))
 (decorator (identifier) @decorator)
 (decorator (attribute object: (_) @receiver attribute: (identifier) @decorator))
-(decorator (call function: (identifier) @decorator))
-(decorator (call function: (attribute object: (_) @receiver attribute: (identifier) @decorator)))
-(call function: (identifier) @call)
-(call function: (attribute object: (_) @receiver attribute: (identifier) @call))
+(decorator (call function: (identifier) @decorator arguments: (_) @arguments))
+(decorator
+  (call
+    function: (attribute object: (_) @receiver attribute: (identifier) @decorator)
+    arguments: (_) @arguments))
+(call function: (identifier) @call arguments: (_) @arguments)
+(call
+  function: (attribute object: (_) @receiver attribute: (identifier) @call) arguments: (_) @arguments)
 (argument_list (identifier) @value)
 (argument_list (attribute object: (_) @receiver attribute: (identifier) @value))
 (keyword_argument value: (identifier) @value)
@@ -113,3 +119,19 @@
 (for_in_clause left: (identifier) @local)
 (for_in_clause left: [(pattern_list (identifier) @local) (tuple_pattern (identifier) @local)])
 (as_pattern_target (identifier) @local)
+
+; Control flow.
+[
+  (if_statement)
+  (for_statement)
+  (while_statement)
+  (except_clause)
+  (conditional_expression)
+] @flow.branch
+(elif_clause) @flow.chain
+(else_clause) @flow.else
+(match_statement) @flow.switch
+(case_clause) @flow.case
+[(for_in_clause) (if_clause)] @flow.path
+(boolean_operator operator: "and") @flow.and
+(boolean_operator operator: "or") @flow.or

@@ -8,18 +8,20 @@
 (enum_declaration name: (identifier) @name body: (_) @body) @definition.enum
 (internal_module name: (_) @name body: (_) @body) @definition.module
 (module name: (identifier) @name body: (_) @body) @definition.module
-(function_signature name: (identifier) @name) @definition.function
+(function_signature name: (identifier) @name parameters: (_) @parameters) @definition.function
 (method_signature
-  name: [(property_identifier) (private_property_identifier)] @name) @definition.method
+  name: [(property_identifier) (private_property_identifier)] @name
+  parameters: (_) @parameters) @definition.method
 (abstract_method_signature
-  name: [(property_identifier) (private_property_identifier)] @name) @definition.method
+  name: [(property_identifier) (private_property_identifier)] @name
+  parameters: (_) @parameters) @definition.method
 (public_field_definition
   name: [(property_identifier) (private_property_identifier)] @name) @definition.field
 (public_field_definition
   name: [(property_identifier) (private_property_identifier)] @name
   value: [
-    (arrow_function body: (_) @body)
-    (function_expression body: (_) @body)
+    (arrow_function parameters: (_)? @parameters body: (_) @body)
+    (function_expression parameters: (_) @parameters body: (_) @body)
   ]) @definition.method
 (interface_body (property_signature name: (property_identifier) @name) @definition.field)
 
