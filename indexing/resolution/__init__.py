@@ -1,23 +1,22 @@
 """Facts of all blobs of one commit -> its symbols and edges.
 
-Reads top to bottom: `manifests` and `modules` (which file an import means), `program` (what is
-defined where), `names` (what a bare name means), `types` (what an expression may be), `calls`
-(the rule ladder), `edges` and `symbols` (the result). Pure: no disk, no database, no clock.
+Reads top to bottom: `reading` (a tree, and what was asked of it), `manifests` and `modules` (which
+file an import means), `tables` and `program` (what is defined where), `names` (what a bare name
+means), `types` (what an expression may be), `calls` (the rule ladder), `edges` and `symbols` (the
+result), `resolver` (one file at a time). Pure: no disk, no database, no clock.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from graph.values import EdgeFact, SymbolFact
 from indexing.facts import BlobFacts
-from indexing.resolution.edges import Edges
-from indexing.resolution.manifests import is_manifest
-from indexing.resolution.modules import Modules
-from indexing.resolution.names import Names, Rule
-from indexing.resolution.program import Program
-from indexing.resolution.symbols import Symbols
+from indexing.resolution.manifests import is_manifest, read_manifests
+from indexing.resolution.names import Rule
+from indexing.resolution.resolver import FileResolution, Resolver
+from indexing.resolution.whole import WholeTree
 
-__all__ = ["Resolution", "Rule", "is_manifest", "resolve"]
+__all__ = ["FileResolution", "Resolution", "Rule", "is_manifest", "resolve", "resolve_files"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,8 +33,21 @@ def resolve(files: Mapping[str, BlobFacts], manifests: Mapping[str, bytes]) -> R
     Every `file:` id in the edges is of a path in `files`, every `sym:` id of a returned symbol.
     The same input gives the same output in the same order.
     """
-    modules = Modules(files, manifests)
-    program = Program(files, modules.of)
-    symbols = Symbols(program, modules)
-    names = Names(program, modules)
-    return Resolution(symbols=symbols.facts(), edges=Edges(names, symbols.ids).collect())
+    resolved = list(resolve_files(files, manifests))
+    return Resolution(
+        symbols=[symbol for file in resolved for symbol in file.symbols],
+        edges=sorted((edge for file in resolved for edge in file.edges), key=lambda e: e[:3]),
+    )
+
+
+def resolve_files(
+    files: Mapping[str, BlobFacts], manifests: Mapping[str, bytes]
+) -> Iterator[FileResolution]:
+    """Resolve a whole tree and yield it file by file, by path."""
+    known = read_manifests(manifests)
+    tree = WholeTree(files, known)
+    resolver = Resolver(tree, known)
+    for path in tree.files:
+        tree.add(path, resolver.derived(path))
+    for path in tree.files:
+        yield resolver.resolve(path)

@@ -51,7 +51,6 @@ class Calls:
         self.names = names
         self.types = types
         self.program = names.program
-        self._subclasses = self._index_subclasses()
 
     def called(self, path: str, reference: Reference) -> list[Target]:
         """Return the targets of a call; weak rules apply only when no certain one does."""
@@ -135,7 +134,7 @@ class Calls:
     def _overrides(self, owner: Symbol, name: str) -> tuple[Symbol, ...]:
         found = [
             method
-            for subclass in self._subclasses.get(owner, ())
+            for subclass in self._subclasses(owner)
             for method in self.program.inside_of(subclass, name)
             if self.program.kind(method) in CALLABLE_KINDS
         ]
@@ -174,21 +173,26 @@ class Calls:
         """Fall back on the method's name alone, for receivers of unknown type."""
         if name in _COMMON_NAMES or name.startswith("__"):
             return
-        methods = self.program.methods.get((self.program.language(path).family, name), [])
+        family = self.program.language(path).family
+        paths = self.program.methods_called(family, name)
         if not self.program.is_test(path):
-            methods = [method for method in methods if not self.program.is_test(method.path)]
-        here = [method for method in methods if method.path == path]
-        if len(methods) == 1:
+            paths = [other for other in paths if not self.program.is_test(other)]
+        here = self.program.methods_in(path, name) if path in paths else []
+        if len(paths) > _MAX_CANDIDATES:
+            methods = here  # too many for candidates, so nobody need know them
+        else:
+            methods = [m for other in paths for m in self.program.methods_in(other, name)]
+        if len(methods) == 1 and len(paths) == 1:
             yield Target(Rule.UNIQUE, methods[0])
         elif len(here) == 1:
             yield Target(Rule.HOMONYM, here[0])
-        elif len(methods) <= _MAX_CANDIDATES:
+        elif len(methods) <= _MAX_CANDIDATES and len(paths) <= _MAX_CANDIDATES:
             yield from (Target(Rule.CANDIDATE, method) for method in methods)
 
-    def _index_subclasses(self) -> dict[Symbol, list[Symbol]]:
-        subclasses: dict[Symbol, list[Symbol]] = {}
-        for symbol in self.program.bases:
-            for base in self.types.bases(symbol):
-                if isinstance(base, Symbol):
-                    subclasses.setdefault(base, []).append(symbol)
-        return subclasses
+    def _subclasses(self, owner: Symbol) -> Iterator[Symbol]:
+        """Yield the types one of whose bases is this one, by path."""
+        for path in self.program.reading.providers(("derived", self.program.id(owner))):
+            for number in self.program.tables(path).bases:
+                symbol = Symbol(path, number)
+                if owner in self.types.bases(symbol):
+                    yield symbol

@@ -1,13 +1,13 @@
-"""All edges of a repository, one per (kind, source, target): the surest rule, the first line."""
+"""The edges of each file, one per (kind, source, target): the surest rule, the first line."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from graph.values import EdgeFact, EdgeKind, NodeKind, file_id
 from indexing.expressions import names_in_type
 from indexing.facts import BindingSource, Import, ImportKind, Reference, ReferenceKind
 from indexing.resolution.calls import Calls
 from indexing.resolution.names import Names, Rule
-from indexing.resolution.program import Module, Symbol
+from indexing.resolution.program import TYPE_KINDS, Module, Symbol
 from indexing.resolution.types import Types
 
 _HERITAGE = {
@@ -17,35 +17,47 @@ _HERITAGE = {
 
 
 class Edges:
-    """Collects edges between text ids; `ids` has an id for every named definition."""
+    """Collects the edges that leave the nodes of one file after the other."""
 
-    def __init__(self, names: Names, ids: Mapping[Symbol, str]) -> None:
+    def __init__(self, names: Names) -> None:
         self.names = names
         self.program = names.program
         self.types = Types(names)
         self.calls = Calls(names, self.types)
-        self.ids = ids
         self._best: dict[tuple[EdgeKind, str, str], EdgeFact] = {}
 
-    def collect(self) -> list[EdgeFact]:
-        """Return every edge, sorted by kind, source and target."""
-        for path, facts in self.program.files.items():
-            self._contains(path)
-            for imported in facts.imports:
-                self._imports(path, imported)
-            for reference in facts.references:
-                self._refers(path, reference)
-            self._mentions_types(path)
+    def of(self, path: str) -> list[EdgeFact]:
+        """Return every edge that leaves the file or a symbol of it, by kind, source and target."""
+        facts = self.program.tables(path).facts
+        self._best = {}
+        self._contains(path)
+        for imported in facts.imports:
+            self._imports(path, imported)
+        for reference in facts.references:
+            self._refers(path, reference)
+        self._mentions_types(path)
         return [self._best[key] for key in sorted(self._best)]
 
     def _contains(self, path: str) -> None:
-        for index, definition in enumerate(self.program.files[path].definitions):
+        tables = self.program.tables(path)
+        for number, definition in enumerate(tables.definitions):
             if definition.kind is None:
                 continue
-            symbol = Symbol(path, index)
+            symbol = Symbol(path, number)
             parent = self.program.parent(symbol)
-            source = self.ids[parent] if parent else file_id(path)
-            self._add(EdgeKind.CONTAINS, source, symbol, Rule.SYNTAX, definition.start_line)
+            if parent is None or parent.path == path:
+                source = self.program.id(parent) if parent else file_id(path)
+                self._add(EdgeKind.CONTAINS, source, symbol, Rule.SYNTAX, definition.start_line)
+            if definition.kind in TYPE_KINDS:
+                self._contains_from_elsewhere(symbol, definition.start_line)
+
+    def _contains_from_elsewhere(self, owner: Symbol, line: int) -> None:
+        """Add what other files declare for a type; the line is the type's, which is in this one."""
+        for methods in self.program.adopted(owner).values():
+            for method in methods:
+                if method.path != owner.path:
+                    source = self.program.id(owner)
+                    self._add(EdgeKind.CONTAINS, source, method, Rule.SYNTAX, line)
 
     def _imports(self, path: str, imported: Import) -> None:
         rule = Rule.STAR if imported.kind is ImportKind.STAR else Rule.IMPORT
@@ -58,8 +70,8 @@ class Edges:
 
     def _files_used(self, path: str, imported: Import, module: Module) -> Iterator[str]:
         """Yield the files of a package whose names the importer uses; all, if it uses none."""
-        paths = [p for p in self.program.paths[module] if not self.program.is_test(p)]
-        paths = paths or self.program.paths[module]
+        everything = self.program.paths_of(module)
+        paths = [p for p in everything if not self.program.is_test(p)] or everything
         if len(paths) == 1:
             yield from paths
             return
@@ -68,12 +80,12 @@ class Edges:
         used = {
             symbol.path
             for name in self._names_used(path, aliases)
-            for symbol in self.program.top[module].get(name, ())
+            for symbol in self.program.top_of(module, name)
         }
         yield from sorted(used) or paths
 
     def _names_used(self, path: str, aliases: set[str]) -> Iterator[str]:
-        facts = self.program.files[path]
+        facts = self.program.tables(path).facts
         for reference in facts.references:
             if reference.receiver in aliases:
                 yield reference.name
@@ -109,10 +121,10 @@ class Edges:
             if isinstance(value, Symbol) and value != source:
                 kind = _HERITAGE[reference.kind]
                 rule = self._type_rule(path, scope, reference.name)
-                self._add(kind, self.ids[source], value, rule, reference.line)
+                self._add(kind, self.program.id(source), value, rule, reference.line)
 
     def _mentions_types(self, path: str) -> None:
-        for binding in self.program.files[path].bindings:
+        for binding in self.program.tables(path).facts.bindings:
             if binding.source is BindingSource.TYPE:
                 self._mentions(path, binding.scope, binding.text, binding.line)
 
@@ -120,7 +132,7 @@ class Edges:
         source = self._source(path, scope)
         for name in names_in_type(annotation):
             for value in self.types.type_named(path, scope, name):
-                if isinstance(value, Symbol) and self.ids[value] != source:
+                if isinstance(value, Symbol) and self.program.id(value) != source:
                     rule = self._type_rule(path, scope, name)
                     self._add(EdgeKind.REFERENCES, source, value, rule, line)
 
@@ -133,7 +145,7 @@ class Edges:
     def _source(self, path: str, scope: int) -> str:
         """Return who refers: the innermost named definition, or the file at module level."""
         named = self.program.named(path, scope)
-        return self.ids[named] if named else file_id(path)
+        return self.program.id(named) if named else file_id(path)
 
     def _add_file(self, path: str, target: str, line: int) -> None:
         if target != path:
@@ -151,7 +163,7 @@ class Edges:
     def _add(self, kind: EdgeKind, source: str, target: Symbol, rule: Rule, line: int) -> None:
         if self.program.kind(target) is NodeKind.FIELD and kind is EdgeKind.IMPORTS:
             return
-        self._keep(EdgeFact(kind, source, self.ids[target], rule.confidence, rule, line))
+        self._keep(EdgeFact(kind, source, self.program.id(target), rule.confidence, rule, line))
 
     def _keep(self, edge: EdgeFact) -> None:
         key = (edge.kind, edge.source, edge.target)

@@ -4,18 +4,32 @@ A scheme is the only code a language may need beyond its row and its queries.
 """
 
 import posixpath
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from indexing.facts import BlobFacts
 from indexing.languages import ImportScheme, language_named
-from indexing.resolution.manifests import Manifests, joined, read_manifests
-from indexing.resolution.program import Module
+from indexing.resolution.manifests import Manifests, joined
+from indexing.resolution.reading import Key, Reading
+from indexing.resolution.things import Module
 
 
 class Scheme(Protocol):
-    """One way of naming modules, over all files of the languages that use it."""
+    """One way of naming modules, over all files of one family of languages.
+
+    Finds files by the keys that they offer and by nothing else, so that it need not know them all
+    and it shows on which of them an answer depends.
+    """
+
+    def __init__(self, files: "Files", manifests: Manifests) -> None: ...
+
+    @classmethod
+    def offers(cls, path: str, facts: BlobFacts, manifests: Manifests) -> Iterator[Key]:
+        """Yield the keys by which `locate` and the others find a file: what it may be called."""
+
+    @classmethod
+    def name_of(cls, path: str, facts: BlobFacts) -> str:
+        """Return the key of the module that a file is (its path), or is part of."""
 
     def module_of(self, path: str) -> Module:
         """Return the module that a file is, or is part of."""
@@ -33,32 +47,86 @@ class Scheme(Protocol):
         """Yield the names that importing a whole module without an alias binds."""
 
 
+class Files:
+    """The files of one family as a scheme finds them; every look-up is noted as a dependency."""
+
+    def __init__(self, reading: Reading, family: str) -> None:
+        self.reading = reading
+        self._family = family
+
+    def offering(self, *key: str) -> Sequence[str]:
+        """Return the files that offer a key, sorted."""
+        return self.reading.providers((self._family, *key))
+
+    def facts(self, path: str) -> BlobFacts:
+        """Return what a file says that the answer depends on already: one of those offering."""
+        facts = self.reading.tree.facts(path)
+        if facts is None:
+            raise KeyError(path)
+        return facts
+
+
 class Modules:
     """All schemes behind one face: each file is answered by its language's scheme."""
 
-    def __init__(self, files: Mapping[str, BlobFacts], manifests: Mapping[str, bytes]) -> None:
-        known = read_manifests(manifests)
-        families: defaultdict[tuple[ImportScheme, str], dict[str, BlobFacts]] = defaultdict(dict)
-        for path in sorted(files):
-            language = language_named(files[path].language)
-            families[language.imports, language.family][path] = files[path]
+    def __init__(self, reading: Reading, manifests: Manifests) -> None:
+        self._reading = reading
+        self._manifests = manifests
+        self._schemes: dict[tuple[ImportScheme, str], Scheme] = {}
         self._scheme_of: dict[str, Scheme] = {}
-        for (scheme, _family), members in families.items():
-            self._scheme_of.update(dict.fromkeys(members, _SCHEMES[scheme](members, known)))
-        self.of = {path: scheme.module_of(path) for path, scheme in self._scheme_of.items()}
-        self._scheme_of_module = {self.of[path]: self._scheme_of[path] for path in self.of}
+        self._scheme_of_module: dict[Module, Scheme] = {}
+
+    def of(self, path: str) -> Module:
+        scheme = self._scheme(path)
+        return self._known(scheme, scheme.module_of(path))
 
     def qualifier(self, path: str) -> str:
-        return self._scheme_of[path].qualifier(path)
+        return self._scheme(path).qualifier(path)
 
     def locate(self, importer: str, text: str) -> Module | None:
-        return self._scheme_of[importer].locate(importer, text)
+        scheme = self._scheme(importer)
+        found = scheme.locate(importer, text)
+        return self._known(scheme, found) if found else None
 
     def child(self, module: Module, name: str) -> Module | None:
-        return self._scheme_of_module[module].child(module, name)
+        scheme = self._scheme_of_module[module]
+        found = scheme.child(module, name)
+        return self._known(scheme, found) if found else None
 
     def bound_names(self, importer: str, text: str) -> Iterator[tuple[str, Module | None]]:
-        return self._scheme_of[importer].bound_names(importer, text)
+        scheme = self._scheme(importer)
+        for name, module in scheme.bound_names(importer, text):
+            yield name, self._known(scheme, module) if module else None
+
+    def _known(self, scheme: Scheme, module: Module) -> Module:
+        self._scheme_of_module[module] = scheme
+        return module
+
+    def _scheme(self, path: str) -> Scheme:
+        known = self._scheme_of.get(path)
+        if known is None:
+            facts = self._reading.tree.facts(path)
+            if facts is None:
+                raise KeyError(path)
+            language = language_named(facts.language)
+            kind = (language.imports, language.family)
+            known = self._schemes.get(kind)
+            if known is None:
+                files = Files(self._reading, language.family)
+                known = self._schemes[kind] = _SCHEMES[language.imports](files, self._manifests)
+            self._scheme_of[path] = known
+        return known
+
+
+def offers(path: str, facts: BlobFacts, manifests: Manifests) -> Iterator[Key]:
+    """Yield the keys by which schemes find a file, and the module that it is part of."""
+    language = language_named(facts.language)
+    scheme = _SCHEMES[language.imports]
+    for key in scheme.offers(path, facts, manifests):
+        yield (language.family, *key)
+    module = scheme.name_of(path, facts)
+    if module != path:
+        yield ("module", module)
 
 
 class DottedModules:
@@ -67,27 +135,43 @@ class DottedModules:
     _SOURCE_FOLDERS = ("src", "lib", "python")
     _SUFFIXES = (".py", "/__init__.py", ".pyi", "/__init__.pyi", ".pyw")
 
-    def __init__(self, files: Mapping[str, BlobFacts], manifests: Manifests) -> None:
-        self._paths = frozenset(files)
-        self._roots = self._source_roots(manifests)
-        self._names = {path: self._name_of(path) for path in self._paths}
-        self._named: defaultdict[str, list[str]] = defaultdict(list)
-        for path in sorted(self._paths, key=lambda path: (path.endswith("i"), path)):
-            for name in self._import_names(path):
-                self._named[name].append(path)
+    def __init__(self, files: Files, manifests: Manifests) -> None:
+        self._files = files
+        self._projects = {"", *manifests.python_roots}
+
+    @classmethod
+    def offers(cls, path: str, facts: BlobFacts, manifests: Manifests) -> Iterator[Key]:  # noqa: ARG003
+        for suffix in cls._SUFFIXES:
+            if path.endswith(suffix):
+                yield ("base", path.removesuffix(suffix))
+        if path.startswith("__init__."):
+            yield ("base", "")
+        name = _dotted(path)
+        while name:
+            yield ("name", name)
+            name = name.partition(".")[2]
+
+    @classmethod
+    def name_of(cls, path: str, facts: BlobFacts) -> str:  # noqa: ARG003
+        return path
 
     def module_of(self, path: str) -> Module:
         return Module(path)
 
     def qualifier(self, path: str) -> str:
-        return self._names[path]
+        """Return the module's name below the source root that is nearest to it."""
+        folder = posixpath.dirname(path)
+        while folder and not self._is_root(folder):
+            folder = posixpath.dirname(folder)
+        return _dotted(path[len(folder) :].strip("/"))
 
     def locate(self, importer: str, text: str) -> Module | None:
         if text.startswith("."):
             return self._relative(importer, text)
-        candidates = self._named.get(text, ())
+        found = [path for path in self._files.offering("name", text) if self._is_called(path, text)]
         # Of several `tests.conftest` in one repository, the importer means the nearest.
-        nearest = max(candidates, key=lambda path: _shared_folders(path, importer), default=None)
+        found.sort(key=lambda path: (path.endswith("i"), path))
+        nearest = max(found, key=lambda path: _shared_folders(path, importer), default=None)
         return Module(nearest) if nearest else None
 
     def child(self, module: Module, name: str) -> Module | None:
@@ -108,28 +192,33 @@ class DottedModules:
         return self._file(joined(folder, rest.replace(".", "/")) if rest else folder)
 
     def _file(self, base: str) -> Module | None:
+        paths = self._files.offering("base", base)
         for suffix in self._SUFFIXES:
             path = (base + suffix).removeprefix("/")
-            if path in self._paths:
+            if path in paths:
                 return Module(path)
         return None
 
-    def _source_roots(self, manifests: Manifests) -> list[str]:
-        projects = {"", *manifests.python_roots}
-        folders = {joined(project, name) for project in projects for name in self._SOURCE_FOLDERS}
-        sources = {folder for folder in folders if f"{folder}/__init__.py" not in self._paths}
-        return sorted(projects | sources, key=lambda root: (-len(root), root))
+    def _is_root(self, folder: str) -> bool:
+        if folder in self._projects:
+            return True
+        parent, name = posixpath.split(folder)
+        is_source = name in self._SOURCE_FOLDERS and parent in self._projects
+        return is_source and not self._is_package(folder)
 
-    def _name_of(self, path: str) -> str:
-        root = next(root for root in self._roots if not root or path.startswith(root + "/"))
-        return _dotted(path[len(root) :].strip("/"))
+    def _is_package(self, folder: str) -> bool:
+        return f"{folder}/__init__.py" in self._files.offering("base", folder)
 
-    def _import_names(self, path: str) -> Iterable[str]:
-        """Return the module's name, and its name seen from the folder above its packages."""
+    def _is_called(self, path: str, text: str) -> bool:
+        """Tell whether imports may call a file so: from its root, or from above its packages."""
+        unknown: tuple[str, ...] = ()
+        return text in self._files.reading.answer(("called", path), "", unknown, self._names, path)
+
+    def _names(self, path: str) -> tuple[str, ...]:
         folder = posixpath.dirname(path)
-        while folder and f"{folder}/__init__.py" in self._paths:
+        while folder and self._is_package(folder):
             folder = posixpath.dirname(folder)
-        return dict.fromkeys((self._names[path], _dotted(path[len(folder) :].strip("/"))))
+        return self.qualifier(path), _dotted(path[len(folder) :].strip("/"))
 
 
 class PathModules:
@@ -157,9 +246,19 @@ class PathModules:
     _OUTPUT_FOLDERS = frozenset({"dist", "lib", "build", "out", "cjs", "esm", "es"})
     _PACKAGE_ENTRIES = ("src/index", "index", "lib/index", "src/main", "main")
 
-    def __init__(self, files: Mapping[str, BlobFacts], manifests: Manifests) -> None:
-        self._paths = frozenset(files)
+    def __init__(self, files: Files, manifests: Manifests) -> None:
+        self._files = files
         self._manifests = manifests
+
+    @classmethod
+    def offers(cls, path: str, facts: BlobFacts, manifests: Manifests) -> Iterator[Key]:  # noqa: ARG003
+        for suffix in cls._SUFFIXES:
+            if path.endswith(suffix):
+                yield ("base", path.removesuffix(suffix))
+
+    @classmethod
+    def name_of(cls, path: str, facts: BlobFacts) -> str:  # noqa: ARG003
+        return path
 
     def module_of(self, path: str) -> Module:
         return Module(path)
@@ -215,14 +314,17 @@ class PathModules:
                 yield f"src/{rest}"
 
     def _file(self, base: str) -> Module | None:
-        for suffix in self._SUFFIXES:
-            if base + suffix in self._paths:
+        paths = self._files.offering("base", base)
+        for suffix in self._SUFFIXES if paths else ():
+            if base + suffix in paths:
                 return Module(base + suffix)
         for output, sources in self._SOURCE_OF_OUTPUT:
             stem = base.removesuffix(output)
-            for source in sources if stem != base else ():
-                if stem + source in self._paths:
-                    return Module(stem + source)
+            if stem != base:
+                paths = self._files.offering("base", stem)
+                for source in sources:
+                    if stem + source in paths:
+                        return Module(stem + source)
         return None
 
 
@@ -231,32 +333,39 @@ class PackageModules:
 
     _TEST_PACKAGE = "_test"
 
-    def __init__(self, files: Mapping[str, BlobFacts], manifests: Manifests) -> None:
-        self._packages = {path: facts.package for path, facts in files.items()}
+    def __init__(self, files: Files, manifests: Manifests) -> None:
+        self._files = files
         self._module_paths = sorted(
             manifests.go_modules.items(), key=lambda item: len(item[1]), reverse=True
         )
-        self._of_directory: dict[str, Module] = {}
-        for path in sorted(files):
-            if not self._packages[path].endswith(self._TEST_PACKAGE):
-                self._of_directory.setdefault(posixpath.dirname(path), self.module_of(path))
+
+    @classmethod
+    def offers(cls, path: str, facts: BlobFacts, manifests: Manifests) -> Iterator[Key]:  # noqa: ARG003
+        if not facts.package.endswith(cls._TEST_PACKAGE):
+            # With the package's name, because it names the module that is found in the directory.
+            yield ("directory", posixpath.dirname(path))
+
+    @classmethod
+    def name_of(cls, path: str, facts: BlobFacts) -> str:
+        return f"{posixpath.dirname(path)}#{facts.package}"
 
     def module_of(self, path: str) -> Module:
-        return Module(f"{posixpath.dirname(path)}#{self._packages[path]}")
+        return Module(self.name_of(path, self._files.facts(path)))
 
     def qualifier(self, path: str) -> str:
         directory = posixpath.dirname(path)
         for module_path, root in self._module_paths:
             if not root or directory == root or directory.startswith(root + "/"):
                 return posixpath.join(module_path, directory[len(root) :].strip("/")).rstrip("/")
-        return directory or self._packages[path]
+        return directory or self._files.facts(path).package
 
     def locate(self, importer: str, text: str) -> Module | None:  # noqa: ARG002
         for module_path, root in self._module_paths:
             if text == module_path or text.startswith(module_path + "/"):
                 directory = joined(root, text[len(module_path) :].strip("/"))
-                if directory in self._of_directory:
-                    return self._of_directory[directory]
+                paths = self._files.offering("directory", directory)
+                if paths:
+                    return self.module_of(paths[0])
         return None
 
     def child(self, module: Module, name: str) -> Module | None:  # noqa: ARG002

@@ -1,7 +1,6 @@
 """What a bare name means where it stands: local, file, package, import, star. No types here."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -17,7 +16,6 @@ from indexing.resolution.program import (
     Value,
 )
 
-_MAX_REEXPORTS = 10
 _DEFAULT = "default"
 
 
@@ -85,45 +83,54 @@ class Names:
 
     def __init__(self, program: Program, modules: Modules) -> None:
         self.program = program
+        self.reading = program.reading
         self.modules = modules
-        self.imports: dict[str, dict[str, Imported | Module | External]] = {}
-        self.stars: defaultdict[str, list[Module]] = defaultdict(list)
-        self._reexports: defaultdict[str, dict[str, Imported | Module | External]] = defaultdict(
-            dict
-        )
-        self._reexported_stars: defaultdict[str, list[Module]] = defaultdict(list)
-        self._exports = {
-            path: {export.name: export.local for export in facts.exports}
-            for path, facts in program.files.items()
-        }
-        for path, facts in program.files.items():
-            self.imports[path] = {}
-            for imported in facts.imports:
-                self._bind(path, imported)
 
     def lookup(self, path: str, scope: int, name: str) -> Meaning | None:
         """Return the meaning of a bare name at a scope, or None when nothing here explains it."""
-        for function in self.program.scopes(path, scope):
-            inner = self._visible(self.program.inside_of(Symbol(path, function), name))
-            if inner:
-                return Meaning(Rule.LOCAL, inner)
+        tables = self.program.tables(path)
+        for function in tables.scopes(scope):
+            if function in tables.inside:
+                inner = self._visible(self.program.inside_of(Symbol(path, function), name))
+                if inner:
+                    return Meaning(Rule.LOCAL, inner)
         return self._module_level(path, name) or self._imported(path, name)
 
-    def exported(self, module: Module, name: str, depth: int = 0) -> tuple[Value, ...]:
+    def exported(self, module: Module, name: str) -> tuple[Value, ...]:
         """Return what `name` means when it is taken from a module, following re-exports."""
-        own = self._visible(self.program.top[module].get(name, []))
-        if own or depth > _MAX_REEXPORTS:
+        own = self._visible(self.program.top_of(module, name))
+        if own:
             return own
-        for path in self.program.paths[module]:
-            values = self._exported_from_file(path, name, depth)
-            if values:
-                return values
-        child = self.modules.child(module, name)
-        return (child,) if child else ()
+        question = ("exported", module.key, name)
+        return self.reading.answer(question, module.key, (), self._exported, module, name)
 
-    def follow(self, imported: Imported | Module | External, depth: int = 0) -> tuple[Value, ...]:
+    def imported(self, path: str, name: str) -> Imported | Module | External | None:
+        """Return what a file's imports bind to a name, which may have dots; None for nothing."""
+        tables = self.program.tables(path).imports
+        self._note("imports", path, name)
+        statements = tables.named.get(name)
+        if statements is None and not tables.whole:
+            return None
+        question = ("imported", path, name)
+        return self.reading.answer(question, path, None, self._bound_to, path, name)
+
+    def longest_import(
+        self, path: str, names: Sequence[str]
+    ) -> tuple[Imported | Module | External, int] | None:
+        """Find the longest imported module that begins a chain: `import a.b` then `a.b.f()`."""
+        self._note("dotted", path)
+        dotted = self.program.tables(path).imports.dotted
+        for end in range(len(names), 1, -1) if dotted else ():
+            name = ".".join(names[:end])
+            if name in dotted:
+                found = self.imported(path, name)
+                if found is not None:
+                    return found, end
+        return None
+
+    def follow(self, imported: Imported | Module | External) -> tuple[Value, ...]:
         if isinstance(imported, Imported):
-            return self.exported(imported.module, imported.name, depth)
+            return self.exported(imported.module, imported.name)
         return (imported,)
 
     def targets_of_import(self, path: str, imported: Import) -> Iterator[Value]:
@@ -140,37 +147,50 @@ class Names:
             yield submodule
 
     def _module_level(self, path: str, name: str) -> Meaning | None:
-        module = self.program.modules[path]
-        values = self._visible(self.program.top[module].get(name, []))
+        values = self._visible(self.program.top_of(self.program.module(path), name))
         if not values:
             return None
-        if name in self.imports[path] and self._is_data(values):
+        if self._is_data(values) and self.imported(path, name) is not None:
             return None  # `const a = require(..)`, or `a = None` where an import may fail
         here = tuple(value for value in values if value.path == path)
         return Meaning(Rule.FILE, here) if here else Meaning(Rule.PACKAGE, values)
 
     def _imported(self, path: str, name: str) -> Meaning | None:
-        imported = self.imports[path].get(name)
+        imported = self.imported(path, name)
         if imported is not None:
             return Meaning(Rule.IMPORT, self.follow(imported) or (EXTERNAL,))
-        for module in self.stars[path]:
+        for module in self._stars(path):
             values = self.exported(module, name)
             if values:
                 return Meaning(Rule.STAR, values)
         return None
 
-    def _exported_from_file(self, path: str, name: str, depth: int) -> tuple[Value, ...]:
-        local = self._exports[path].get(name)
+    def _exported(self, module: Module, name: str) -> tuple[Value, ...]:
+        for path in self.program.paths_of(module):
+            values = self._exported_from_file(path, name)
+            if values:
+                return values
+        child = self.modules.child(module, name)
+        return (child,) if child else ()
+
+    def _exported_from_file(self, path: str, name: str) -> tuple[Value, ...]:
+        tables = self.program.tables(path).imports
+        self._note("imports", path, name)
+        local = tables.exports.get(name)
         if local is not None and local != name:
             meaning = self._module_level(path, local)
             if meaning:
                 return meaning.values
             name = local
-        imported = self._reexports[path].get(name) or self.imports[path].get(name)
+            self._note("imports", path, name)
+        reexported = tables.reexported.get(name)
+        if reexported is not None:
+            return self.follow(self._bound(path, reexported))
+        imported = self.imported(path, name)
         if imported is not None:
-            return self.follow(imported, depth + 1)
-        for module in (*self._reexported_stars[path], *self.stars[path]):
-            values = self.exported(module, name, depth + 1)
+            return self.follow(imported)
+        for module in self._reexported_stars(path):
+            values = self.exported(module, name)
             if values:
                 return values
         return ()
@@ -183,36 +203,66 @@ class Names:
     def _is_data(self, symbols: Iterable[Symbol]) -> bool:
         return all(self.program.kind(symbol) is NodeKind.VARIABLE for symbol in symbols)
 
-    def _bind(self, path: str, imported: Import) -> None:
+    def _bound_to(self, path: str, name: str) -> Imported | Module | External | None:
+        """Return what the last statement that binds a name binds it to."""
+        tables = self.program.tables(path).imports
+        found: Imported | Module | External | None = None
+        for imported in tables.named.get(name, ()):
+            if imported.kind is ImportKind.MODULE and not imported.alias:
+                # `import a.b` after `import a` must not hide what is already known of `a`.
+                found = self.modules.locate(path, name) or found or EXTERNAL
+            else:
+                found = self._bound(path, imported)
+        if tables.whole:
+            if path != self.reading.path:
+                self.reading.keys.add(("whole", path))
+            whole = self._bound_by_whole(path, name)
+            # A module of the tree wins; EXTERNAL is a tuple without elements, and so not true.
+            found = whole if whole or found is None else found
+        return found
+
+    def _bound_by_whole(self, path: str, name: str) -> Module | External | None:
+        question = ("whole", path)
+        known: dict[str, Module | External] = {}
+        known = self.reading.answer(question, path, known, self._whole, path)
+        return known.get(name)
+
+    def _whole(self, path: str) -> dict[str, Module | External]:
+        """Return what imports of modules under their own names bind."""
+        found: dict[str, Module | External] = {}
+        for imported in self.program.tables(path).imports.whole:
+            for name, module in self.modules.bound_names(path, imported.module):
+                if module or name not in found:
+                    found[name] = module or EXTERNAL
+        return found
+
+    def _stars(self, path: str) -> Sequence[Module]:
+        return self._star_modules(path, is_exported=False)
+
+    def _reexported_stars(self, path: str) -> Sequence[Module]:
+        """Return the modules all of whose names a file hands on, said to be exported first."""
+        return [
+            *self._star_modules(path, is_exported=True),
+            *self._star_modules(path, is_exported=False),
+        ]
+
+    def _star_modules(self, path: str, *, is_exported: bool) -> Sequence[Module]:
+        self._note("stars", path)
+        tables = self.program.tables(path).imports
+        texts = tables.reexported_stars if is_exported else tables.stars
+        if not texts:
+            return ()
+        question = ("stars", path, is_exported)
+        return self.reading.answer(question, path, (), self._located, path, tuple(texts))
+
+    def _located(self, path: str, texts: Sequence[str]) -> Sequence[Module]:
+        found = (self.modules.locate(path, text) for text in texts)
+        return tuple(module for module in found if module)
+
+    def _bound(self, path: str, imported: Import) -> Imported | Module | External:
         module = self.modules.locate(path, imported.module)
         if imported.kind is ImportKind.MODULE:
-            self._bind_module(path, imported, module)
-        elif imported.kind is ImportKind.STAR:
-            self.stars[path] += [module] if module else []
-        elif imported.kind is ImportKind.EXPORT_STAR:
-            self._reexported_stars[path] += [module] if module else []
-        else:
-            self._bind_name(path, imported, module)
-
-    def _bind_module(self, path: str, imported: Import, module: Module | None) -> None:
-        if imported.alias == ".":
-            self.stars[path] += [module] if module else []
-        elif imported.alias:
-            self.imports[path][imported.alias] = module or EXTERNAL
-        else:
-            for name, bound in self.modules.bound_names(path, imported.module):
-                # `import a.b` after `import a` must not hide what is already known of `a`.
-                if bound or name not in self.imports[path]:
-                    self.imports[path][name] = bound or EXTERNAL
-
-    def _bind_name(self, path: str, imported: Import, module: Module | None) -> None:
-        is_reexport = imported.kind in (ImportKind.EXPORT_NAME, ImportKind.EXPORT_NAMESPACE)
-        table = self._reexports[path] if is_reexport else self.imports[path]
-        table[imported.alias] = self._bound(path, imported, module)
-
-    def _bound(
-        self, path: str, imported: Import, module: Module | None
-    ) -> Imported | Module | External:
+            return module or EXTERNAL
         if module is None:
             submodule = imported.kind is ImportKind.NAME and self.modules.locate(
                 path, f"{imported.module}.{imported.name}"
@@ -222,3 +272,7 @@ class Names:
             return module
         name = _DEFAULT if imported.kind is ImportKind.DEFAULT else imported.name
         return Imported(module, name)
+
+    def _note(self, facet: str, path: str, *name: str) -> None:
+        if path != self.reading.path:
+            self.reading.keys.add((facet, path, *name))

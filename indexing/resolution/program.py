@@ -1,221 +1,294 @@
-"""A repository's definitions, indexed by where names are looked for. Resolves nothing itself."""
+"""A repository's definitions, found by where names are looked for. Resolves nothing itself.
+
+Reads files as they are needed, through `indexing.resolution.reading`, and notes on which facets of
+them an answer depends (`indexing.resolution.interface`).
+"""
 
 import posixpath
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol
 
 from graph.values import NodeKind
-from indexing.facts import (
-    MODULE_SCOPE,
-    Binding,
-    BindingTarget,
-    BlobFacts,
-    Definition,
-    ReferenceKind,
-)
-from indexing.languages import Language, language_named
+from indexing.facts import MODULE_SCOPE, Binding, Definition
+from indexing.languages import Language, language_of
+from indexing.resolution.reading import Reading
+from indexing.resolution.tables import CALLABLE_KINDS, TYPE_KINDS, FileTables
+from indexing.resolution.things import EXTERNAL, External, Module, Symbol, Value
 
-CALLABLE_KINDS = frozenset({NodeKind.FUNCTION, NodeKind.METHOD})
-TYPE_KINDS = frozenset({NodeKind.CLASS, NodeKind.INTERFACE, NodeKind.ENUM, NodeKind.TYPE})
-_SCOPE_KINDS = frozenset({None, NodeKind.FUNCTION, NodeKind.METHOD, NodeKind.MODULE})
-
-
-class Symbol(NamedTuple):
-    """One definition of the program: the `number`th definition of the file at `path`."""
-
-    path: str
-    number: int
+__all__ = [
+    "CALLABLE_KINDS",
+    "EXTERNAL",
+    "TYPE_KINDS",
+    "External",
+    "Module",
+    "Program",
+    "Symbol",
+    "Value",
+]
 
 
-class Module(NamedTuple):
-    """Files that share one scope of names: one file, or a directory's package in Go."""
+class Modular(Protocol):
+    """Tells the module of a file (`indexing.resolution.modules`)."""
 
-    key: str
-
-
-class External(NamedTuple):
-    """Something known to come from outside the repository, or from the language itself."""
-
-
-EXTERNAL = External()
-
-Value = Symbol | Module | External
-"""What a name or an expression may stand for."""
-
-Names = defaultdict[str, list[Symbol]]
+    def of(self, path: str) -> Module:
+        """Return the module that a file is, or is part of."""
 
 
 class Program:
-    """Lookup tables over the facts of all files, built once. `modules` maps paths to modules."""
+    """The definitions of a tree, file by file as they are asked for."""
 
-    def __init__(self, files: Mapping[str, BlobFacts], modules: Mapping[str, Module]) -> None:
-        self.files = {path: files[path] for path in sorted(files)}
-        self.languages = {
-            path: language_named(facts.language) for path, facts in self.files.items()
-        }
-        self.modules = modules
-        self.paths: defaultdict[Module, list[str]] = defaultdict(list)
-        self.top: defaultdict[Module, Names] = defaultdict(_names)
-        self.inside: defaultdict[Symbol, Names] = defaultdict(_names)
-        self.owners: dict[Symbol, Symbol] = {}
-        self.methods: defaultdict[tuple[str, str], list[Symbol]] = defaultdict(list)
-        self.locals: dict[tuple[str, int, str], Binding] = {}
-        self.globals: dict[tuple[Module, str], tuple[str, Binding]] = {}
-        self.fields: defaultdict[Symbol, dict[str, tuple[str, Binding]]] = defaultdict(dict)
-        self.results: defaultdict[Symbol, list[Binding]] = defaultdict(list)
-        self.bases: defaultdict[Symbol, list[str]] = defaultdict(list)
-        self._fixtures: dict[tuple[str, str], Symbol] = {}
-        self._index_definitions()
-        self._adopt_methods()
-        self._index_bindings()
-        self._index_bases()
-        self._index_fixtures()
+    def __init__(self, reading: Reading, modules: Modular) -> None:
+        self.reading = reading
+        self._modules = modules
+        self._tables: dict[str, FileTables] = {}
+        self._module_of: dict[str, Module] = {}
+        self._is_test: dict[str, bool] = {}
+        self._tops: dict[tuple[Module, str], tuple[Symbol, ...]] = {}
+        self._adopted: dict[Symbol, dict[str, list[Symbol]]] = {}
+
+    # --- Files and modules -----------------------------------------------------------------------
+
+    def tables(self, path: str) -> FileTables:
+        """Return a file's look-up tables; the path is one that some key or module led to."""
+        known = self._tables.get(path)
+        if known is None:
+            facts = self.reading.tree.facts(path)
+            if facts is None:
+                raise KeyError(path)
+            known = self._tables[path] = FileTables(path, facts)
+        return known
+
+    def module(self, path: str) -> Module:
+        known = self._module_of.get(path)
+        if known is None:
+            known = self._module_of[path] = self._modules.of(path)
+        return known
+
+    def paths_of(self, module: Module) -> Sequence[str]:
+        """Return the files of a module, sorted."""
+        if self._is_file(module):
+            return (module.key,)
+        return self.reading.providers(("module", module.key))
+
+    def language(self, path: str) -> Language:
+        return self.tables(path).language
+
+    def is_test(self, path: str) -> bool:
+        """Tell whether a file is one of tests, which its path says: nothing is read for it."""
+        known = self._is_test.get(path)
+        if known is None:
+            language = language_of(path)
+            known = self._is_test[path] = bool(language and language.test_paths.search(path))
+        return known
+
+    # --- Definitions -----------------------------------------------------------------------------
 
     def definition(self, symbol: Symbol) -> Definition:
-        return self.files[symbol.path].definitions[symbol.number]
+        return self.tables(symbol.path).definitions[symbol.number]
 
     def kind(self, symbol: Symbol) -> NodeKind | None:
-        return self.definition(symbol).kind
+        return self.tables(symbol.path).definitions[symbol.number].kind
+
+    def id(self, symbol: Symbol) -> str:
+        """Return the text id of a definition with a name."""
+        return self.tables(symbol.path).ids[symbol.number]
+
+    def top_of(self, module: Module, name: str) -> Sequence[Symbol]:
+        """Return the definitions called `name` at the top level of a module."""
+        if module.key != self.reading.path:
+            self.reading.keys.add(("shape", module.key, name))
+        known = self._tops.get((module, name))
+        if known is None:
+            known = self._tops[module, name] = tuple(self._top(module, name))
+        return known
 
     def inside_of(self, symbol: Symbol, name: str) -> Sequence[Symbol]:
         """Return the definitions called `name` that a symbol contains."""
-        found = self.inside.get(symbol)  # not [..]: a miss must not become an entry
-        return found.get(name, ()) if found else ()
+        own = self.tables(symbol.path).inside.get(symbol.number)  # a miss must not become an entry
+        found = [Symbol(symbol.path, number) for number in own.get(name, ())] if own else []
+        return found + self.adopted(symbol).get(name, [])
 
-    def language(self, path: str) -> Language:
-        return self.languages[path]
+    def has_members(self, symbol: Symbol) -> bool:
+        """Tell whether a symbol contains definitions."""
+        return symbol.number in self.tables(symbol.path).inside or bool(self.adopted(symbol))
 
-    def is_test(self, path: str) -> bool:
-        return bool(self.languages[path].test_paths.search(path))
-
-    def scopes(self, path: str, scope: int) -> Iterator[int]:
-        """Yield the functions around a scope whose names are visible in it, innermost first."""
-        definitions = self.files[path].definitions
-        while scope != MODULE_SCOPE:
-            if definitions[scope].kind in _SCOPE_KINDS:
-                yield scope
-            scope = definitions[scope].parent
+    def adopted(self, symbol: Symbol) -> dict[str, list[Symbol]]:
+        """Return methods declared outside their type, by name: Go receivers, `app.init = ...`."""
+        found = self._adopted.get(symbol)
+        if found is None:
+            found = self._adopted[symbol] = self._received(symbol)
+        module = self.module(symbol.path)
+        if not found and module.key == symbol.path:
+            return found
+        self._note("shape", symbol)
+        name = self.definition(symbol).name
+        is_adopter = found and self.best(self.top_of(module, name), TYPE_KINDS) == symbol
+        return found if is_adopter else {}
 
     def named(self, path: str, scope: int) -> Symbol | None:
         """Return the innermost definition with a name around a scope; None at module level."""
-        definitions = self.files[path].definitions
-        while scope != MODULE_SCOPE and definitions[scope].kind is None:
-            scope = definitions[scope].parent
-        return Symbol(path, scope) if scope != MODULE_SCOPE else None
+        number = self.tables(path).named(scope)
+        return Symbol(path, number) if number != MODULE_SCOPE else None
 
     def parent(self, symbol: Symbol) -> Symbol | None:
         """Return the definition a symbol belongs to, also when it is written elsewhere."""
-        return self.owners.get(symbol) or self.named(symbol.path, self.definition(symbol).parent)
+        return self._adopter(symbol) or self.named(symbol.path, self.definition(symbol).parent)
 
     def owner(self, path: str, scope: int) -> Symbol | None:
         """Return the type, or the object literal, that `self` means at a scope."""
-        definitions = self.files[path].definitions
+        definitions = self.tables(path).definitions
         while scope != MODULE_SCOPE:
             symbol = Symbol(path, scope)
-            if symbol in self.owners:
-                return self.owners[symbol]
-            if (
-                definitions[scope].kind in TYPE_KINDS
-                or definitions[scope].kind is NodeKind.VARIABLE
-            ):
+            adopter = self._adopter(symbol)
+            if adopter:
+                return adopter
+            kind = definitions[scope].kind
+            if kind in TYPE_KINDS or kind is NodeKind.VARIABLE:
                 return symbol
             scope = definitions[scope].parent
         return None
 
+    def scopes(self, path: str, scope: int) -> Iterator[int]:
+        """Yield the functions around a scope whose names are visible in it, innermost first."""
+        return self.tables(path).scopes(scope)
+
+    def methods_called(self, family: str, name: str) -> Sequence[str]:
+        """Return the files that define methods of this name, in any language of the family."""
+        return self.reading.providers(("method", family, name))
+
+    def methods_in(self, path: str, name: str) -> list[Symbol]:
+        """Return the methods of this name in one of the files that define some."""
+        return [Symbol(path, number) for number in self.tables(path).methods.get(name, ())]
+
     def fixture(self, path: str, name: str) -> Symbol | None:
         """Return the function that makes the value of a test's parameter, the nearest one."""
-        if not self._fixtures or not self.is_test(path):
+        tables = self.tables(path)
+        if not tables.language.fixtures or not tables.is_test:
             return None
-        place = path
-        while True:
-            found = self._fixtures.get((place, name))
-            if found or not place:
-                return found
-            place = posixpath.dirname(place)
+        makers = self.reading.providers(("fixture", tables.language.family, name))
+        found = [(place, maker) for maker in makers if _serves(place := self._place(maker), path)]
+        if not found:
+            return None
+        _, maker = max(found, key=lambda one: len(one[0]))
+        return self._shaped(Symbol(maker, self.tables(maker).fixtures[name]))
+
+    def _place(self, maker: str) -> str:
+        """Return what a file's fixtures serve: the file, or the folder if they are shared."""
+        fixtures = self.tables(maker).language.fixtures
+        folder, base = posixpath.split(maker)
+        return folder if fixtures and base == fixtures.shared_file else maker
 
     def best(self, symbols: Iterable[Symbol], kinds: frozenset[NodeKind]) -> Symbol | None:
         """Choose among definitions of one name: a preferred kind first, then the longest.
 
         Overloads, accessor pairs and declarations merged with implementations share a name.
         """
-        return max(
-            symbols,
-            key=lambda symbol: (self.kind(symbol) in kinds, self._lines(symbol), -symbol.number),
-            default=None,
-        )
+        found = tuple(symbols)
+        preferred = [symbol for symbol in found if self.kind(symbol) in kinds] or found
+        if len(preferred) < 2:  # noqa: PLR2004
+            return preferred[0] if preferred else None
+        for symbol in preferred:
+            self._note("length", symbol)
+        return max(preferred, key=lambda symbol: self.tables(symbol.path).lines(symbol.number))
 
-    def _lines(self, symbol: Symbol) -> int:
+    # --- What holds which value ------------------------------------------------------------------
+
+    def local(self, path: str, scope: int, name: str) -> Binding | None:
+        """Return the binding of a variable of one function (not of those around it)."""
+        tables = self.tables(path)
+        self._note_scope("locals", tables, scope)
+        return tables.locals.get((scope, name))
+
+    def global_of(self, module: Module, name: str) -> tuple[str, Binding] | None:
+        """Return the first binding of a module's variable, and the file where it stands."""
+        if module.key != self.reading.path:
+            self.reading.keys.add(("global", module.key, name))
+        for path in self._paths(module):
+            binding = self.tables(path).globals.get(name)
+            if binding:
+                return path, binding
+        return None
+
+    def field_of(self, owner: Symbol, name: str) -> tuple[str, Binding] | None:
+        """Return the first binding of a field of a type, and the file where it stands."""
+        tables = self.tables(owner.path)
+        self._note_scope("fields", tables, owner.number)
+        definition = tables.definitions[owner.number]
+        if definition.parent != MODULE_SCOPE or definition.receiver is not None:
+            binding = tables.fields.get(owner.number, {}).get(name)
+            return (owner.path, binding) if binding else None
+        for path in self._paths(self.module(owner.path)):
+            held = self.tables(path)
+            binding = held.fields.get(owner.number, {}).get(name) if path == owner.path else None
+            binding = binding or held.received_fields.get(definition.name, {}).get(name)
+            if binding:
+                return path, binding
+        return None
+
+    def results_of(self, symbol: Symbol) -> Sequence[Binding]:
+        """Return what a function says it returns: annotations and returned expressions."""
+        tables = self.tables(symbol.path)
+        self._note_scope("results", tables, symbol.number)
+        return tables.results.get(symbol.number, ())
+
+    def bases_of(self, symbol: Symbol) -> Sequence[str]:
+        """Return the texts of a type's bases, in order."""
+        tables = self.tables(symbol.path)
+        self._note_scope("bases", tables, symbol.number)
+        return tables.bases.get(symbol.number, ())
+
+    # --- Dependencies ----------------------------------------------------------------------------
+
+    def _shaped(self, symbol: Symbol) -> Symbol:
+        """Note that whoever asks depends on what a definition looks like."""
+        self._note("shape", symbol)
+        return symbol
+
+    def _note(self, facet: str, symbol: Symbol) -> None:
+        self._note_scope(facet, self.tables(symbol.path), symbol.number)
+
+    def _note_scope(self, facet: str, tables: FileTables, scope: int) -> None:
+        key = self.module(tables.path).key
+        if key != self.reading.path and scope != MODULE_SCOPE:
+            self.reading.keys.add((facet, key, tables.groups[scope]))
+
+    # --- Modules of several files ----------------------------------------------------------------
+
+    def _is_file(self, module: Module) -> bool:
+        return module.key in self._tables or self.reading.tree.facts(module.key) is not None
+
+    def _paths(self, module: Module) -> Sequence[str]:
+        """Return a module's files where a key says already that the answer depends on them."""
+        if self._is_file(module):
+            return (module.key,)
+        return self.reading.tree.providers(("module", module.key))
+
+    def _top(self, module: Module, name: str) -> list[Symbol]:
+        return [
+            Symbol(path, number)
+            for path in self._paths(module)
+            for number in self.tables(path).top.get(name, ())
+        ]
+
+    def _received(self, symbol: Symbol) -> dict[str, list[Symbol]]:
+        """Return what is declared for a type of this name, if the symbol stands at top level."""
         definition = self.definition(symbol)
-        return definition.end_line - definition.start_line
+        if definition.parent != MODULE_SCOPE or definition.receiver is not None:
+            return {}
+        found: dict[str, list[Symbol]] = {}
+        for path in self._paths(self.module(symbol.path)):
+            tables = self.tables(path)
+            for number in tables.received.get(definition.name, ()):
+                found.setdefault(tables.definitions[number].name, []).append(Symbol(path, number))
+        return found
 
-    def _index_definitions(self) -> None:
-        for path, facts in self.files.items():
-            module = self.modules[path]
-            self.paths[module].append(path)
-            for index, definition in enumerate(facts.definitions):
-                symbol = Symbol(path, index)
-                if definition.kind is None:
-                    continue
-                if definition.parent != MODULE_SCOPE:
-                    self.inside[Symbol(path, definition.parent)][definition.name].append(symbol)
-                elif definition.receiver is None:
-                    self.top[module][definition.name].append(symbol)
-                if definition.kind is NodeKind.METHOD:
-                    self.methods[self.languages[path].family, definition.name].append(symbol)
-
-    def _adopt_methods(self) -> None:
-        """Give methods declared outside their type to it: Go receivers, `app.init = function`."""
-        for path, facts in self.files.items():
-            for index, definition in enumerate(facts.definitions):
-                if definition.receiver and definition.parent == MODULE_SCOPE:
-                    self._adopt(Symbol(path, index), definition, definition.receiver)
-
-    def _adopt(self, symbol: Symbol, definition: Definition, receiver: str) -> None:
-        owner = self.best(self.top[self.modules[symbol.path]].get(receiver, ()), TYPE_KINDS)
-        if owner:
-            self.owners[symbol] = owner
-            self.inside[owner][definition.name].append(symbol)
-
-    def _index_bindings(self) -> None:
-        for path, facts in self.files.items():
-            for binding in facts.bindings:
-                self._index_binding(path, binding)
-
-    def _index_binding(self, path: str, binding: Binding) -> None:
-        scope = Symbol(path, binding.scope)
-        if binding.target is BindingTarget.RETURN:
-            self.results[scope].append(binding)
-        elif binding.target is BindingTarget.FIELD:
-            owner = self.owner(path, binding.scope)
-            if owner:
-                self.fields[owner].setdefault(binding.name, (path, binding))
-        elif binding.scope == MODULE_SCOPE:
-            self.globals.setdefault((self.modules[path], binding.name), (path, binding))
-        else:
-            self.locals.setdefault((path, binding.scope, binding.name), binding)
-            if self.kind(scope) in TYPE_KINDS:
-                self.fields[scope].setdefault(binding.name, (path, binding))
-
-    def _index_bases(self) -> None:
-        for path, facts in self.files.items():
-            for reference in facts.references:
-                if reference.kind is ReferenceKind.BASE and reference.scope != MODULE_SCOPE:
-                    self.bases[Symbol(path, reference.scope)].append(reference.name)
-
-    def _index_fixtures(self) -> None:
-        """Remember fixtures by the file they serve, or by the folder if they are shared."""
-        for path, facts in self.files.items():
-            fixtures = self.languages[path].fixtures
-            for reference in facts.references if fixtures else ():
-                is_maker = reference.kind is ReferenceKind.DECORATOR
-                if fixtures and is_maker and reference.name == fixtures.decorator:
-                    symbol = Symbol(path, reference.scope)
-                    folder, base = posixpath.split(path)
-                    place = folder if base == fixtures.shared_file else path
-                    if reference.scope != MODULE_SCOPE:
-                        self._fixtures[place, self.definition(symbol).name] = symbol
+    def _adopter(self, symbol: Symbol) -> Symbol | None:
+        definition = self.definition(symbol)
+        if definition.parent != MODULE_SCOPE or not definition.receiver:
+            return None
+        module = self.module(symbol.path)
+        return self.best(self.top_of(module, definition.receiver), TYPE_KINDS)
 
 
-def _names() -> Names:
-    return defaultdict(list)
+def _serves(place: str, path: str) -> bool:
+    return not place or path == place or path.startswith(place + "/")

@@ -1,8 +1,10 @@
 """Light types: which definitions an expression may evaluate to, from names, annotations and calls.
 
 No inference beyond what one binding or one return statement says. A class and its instances are
-one value here; calling a class gives that class. Everything is cached per program.
+one value here; calling a class gives that class. Answers are kept by `reading`.
 """
+
+from collections.abc import Sequence
 
 from graph.values import NodeKind
 from indexing.expressions import names_of_value, steps_of
@@ -32,18 +34,12 @@ class Types:
     def __init__(self, names: Names) -> None:
         self.names = names
         self.program = names.program
-        self._evaluated: dict[tuple[str, int, str], Values] = {}
-        self._bases: dict[Symbol, tuple[Value, ...]] = {}
-        self._bound: dict[tuple[str, Binding], Values] = {}
+        self.reading = names.program.reading
 
     def evaluate(self, path: str, scope: int, chain: str) -> Values:
         """Return what a chain may stand for; () when nothing is known."""
-        key = (path, scope, chain)
-        known = self._evaluated.get(key)
-        if known is None:
-            self._evaluated[key] = ()  # a chain that needs itself is unknown
-            known = self._evaluated[key] = self._evaluate(path, scope, steps_of(chain))
-        return known
+        question = ("value", path, scope, chain)
+        return self.reading.answer(question, path, (), self._evaluate, path, scope, chain)
 
     def objects(self, values: Values) -> Values:
         """Return what the values are once used as objects: a variable's type, a property's."""
@@ -79,18 +75,12 @@ class Types:
         return (*found, EXTERNAL) if leaves_program else tuple(found)
 
     def bases(self, symbol: Symbol) -> tuple[Value, ...]:
-        known = self._bases.get(symbol)
-        if known is None:
-            self._bases[symbol] = ()
-            outer = self.program.definition(symbol).parent
-            values = [
-                value
-                for text in self.program.bases.get(symbol, ())
-                for value in self.types_named(symbol.path, outer, text)
-                if value != symbol
-            ]
-            known = self._bases[symbol] = tuple(dict.fromkeys(values))
-        return known
+        """Return what a type's bases are, in order; EXTERNAL among them for those not ours."""
+        texts = self.program.bases_of(symbol)
+        if not texts:
+            return ()
+        question = ("bases", symbol)
+        return self.reading.answer(question, symbol.path, (), self._bases, symbol, tuple(texts))
 
     def types_named(self, path: str, scope: int, annotation: str) -> Values:
         """Return the types a value annotated so may have; EXTERNAL for one that is not ours."""
@@ -113,7 +103,7 @@ class Types:
 
     def results(self, symbol: Symbol) -> Values:
         """Return what calling a function gives: its annotation's types, or what it returns."""
-        bindings = self.program.results.get(symbol, ())
+        bindings = self.program.results_of(symbol)
         annotated = [b for b in bindings if b.source is BindingSource.TYPE]
         found = [
             value
@@ -124,17 +114,15 @@ class Types:
 
     def bound(self, path: str, binding: Binding) -> Values:
         """Return what the holder of a binding may be."""
-        key = (path, binding)
-        known = self._bound.get(key)
-        if known is None:
-            self._bound[key] = ()
-            known = self._bound[key] = self._bound_values(path, binding)
-        return known
+        question = ("bound", path, binding)
+        return self.reading.answer(question, path, (), self._bound_values, path, binding)
 
     def local(self, path: str, scope: int, name: str) -> Binding | None:
         """Return the binding of a local variable visible at a scope."""
+        if scope == MODULE_SCOPE:
+            return None
         for function in (scope, *self.program.scopes(path, scope)):
-            binding = self.program.locals.get((path, function, name))
+            binding = self.program.local(path, function, name)
             if binding:
                 return binding
         return None
@@ -148,7 +136,18 @@ class Types:
         kinds = CALLABLE_KINDS | TYPE_KINDS
         return tuple(v for v in values if isinstance(v, Symbol) and self.program.kind(v) in kinds)
 
-    def _evaluate(self, path: str, scope: int, steps: tuple[str, ...]) -> Values:
+    def _bases(self, symbol: Symbol, texts: Sequence[str]) -> Values:
+        outer = self.program.definition(symbol).parent
+        values = [
+            value
+            for text in texts
+            for value in self.types_named(symbol.path, outer, text)
+            if value != symbol
+        ]
+        return tuple(dict.fromkeys(values))
+
+    def _evaluate(self, path: str, scope: int, chain: str) -> Values:
+        steps = steps_of(chain)
         if not steps:
             return ()
         values, used = self._head(path, scope, steps)
@@ -170,7 +169,7 @@ class Types:
     def _returns_self(self, symbol: Symbol) -> bool:
         language = self.program.language(symbol.path)
         names = language.self_names | language.self_types
-        return any(binding.text in names for binding in self.program.results.get(symbol, ()))
+        return any(binding.text in names for binding in self.program.results_of(symbol))
 
     def _head(self, path: str, scope: int, steps: tuple[str, ...]) -> tuple[Values, int]:
         name = steps[0]
@@ -190,19 +189,14 @@ class Types:
         return self._dotted_import(path, steps) or (self._meaning(path, scope, name), 1)
 
     def _dotted_import(self, path: str, steps: tuple[str, ...]) -> tuple[Values, int] | None:
-        """Find the longest imported module that begins a chain: `import a.b` then `a.b.f()`."""
-        imports = self.names.imports[path]
-        for end in range(len(steps), 1, -1):
-            imported = imports.get(".".join(steps[:end]))
-            if imported is not None:
-                return self.names.follow(imported), end
-        return None
+        found = self.names.longest_import(path, steps) if len(steps) > 1 else None
+        return (self.names.follow(found[0]), found[1]) if found else None
 
     def _meaning(self, path: str, scope: int, name: str) -> Values:
         meaning = self.names.lookup(path, scope, name)
         if meaning:
             return meaning.values
-        return self._global(self.program.modules[path], name)
+        return self._global(self.program.module(path), name)
 
     def _named(self, path: str, scope: int, names: tuple[str, ...]) -> Values:
         dotted = self._dotted_import(path, names)
@@ -239,31 +233,37 @@ class Types:
             return (value,)
         kind = self.program.kind(value)
         if kind in CALLABLE_KINDS:
-            return (*self.results(value), *((value,) if value in self.program.inside else ()))
+            own = (value,) if self.program.has_members(value) else ()
+            return (*self.results(value), *own)
         if kind in _DATA_KINDS:
-            held = self._binding_of(value)
-            own = (value,) if value in self.program.inside else ()
-            return (*own, *(self.objects(self.bound(*held)) if held else ()))
+            question = ("objects", value)
+            return self.reading.answer(question, value.path, (), self._held, value)
         return (value,)
+
+    def _held(self, variable: Symbol) -> Values:
+        """Return what a variable or a field holds: an object literal, and what it is bound to."""
+        held = self._binding_of(variable)
+        own = (variable,) if self.program.has_members(variable) else ()
+        return (*own, *(self.objects(self.bound(*held)) if held else ()))
 
     def _binding_of(self, symbol: Symbol) -> tuple[str, Binding] | None:
         """Return the binding that a variable's or a field's definition goes with."""
         definition = self.program.definition(symbol)
         if definition.parent == MODULE_SCOPE:
-            return self.program.globals.get((self.program.modules[symbol.path], definition.name))
+            return self.program.global_of(self.program.module(symbol.path), definition.name)
         owner = self.program.parent(symbol)
-        return self.program.fields.get(owner, {}).get(definition.name) if owner else None
+        return self.program.field_of(owner, definition.name) if owner else None
 
     def _own_member(self, owner: Symbol, name: str) -> Values:
         members = self.program.inside_of(owner, name)
         if members:
             best = self.program.best(members, CALLABLE_KINDS | TYPE_KINDS)
             return (best,) if best else ()
-        held = self.program.fields.get(owner, {}).get(name)
+        held = self.program.field_of(owner, name)
         return self.bound(*held) if held else ()
 
     def _global(self, module: Module, name: str) -> Values:
-        held = self.program.globals.get((module, name))
+        held = self.program.global_of(module, name)
         return self.bound(*held) if held else ()
 
     def _bound_values(self, path: str, binding: Binding) -> Values:

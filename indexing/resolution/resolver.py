@@ -1,0 +1,57 @@
+"""One tree's resolver: what each file's symbols and edges are, and what that depends on."""
+
+from dataclasses import dataclass
+
+from graph.values import EdgeFact, SymbolFact
+from indexing.resolution.edges import Edges
+from indexing.resolution.manifests import Manifests
+from indexing.resolution.modules import Modules
+from indexing.resolution.names import Names
+from indexing.resolution.program import Program, Symbol
+from indexing.resolution.reading import Key, Reading, Tree
+from indexing.resolution.symbols import Symbols
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileResolution:
+    """One file's part of the graph: its symbols, and the edges that leave it and them.
+
+    `consulted` are the keys that another tree must answer alike for the result to be the same.
+    """
+
+    path: str
+    symbols: list[SymbolFact]
+    edges: list[EdgeFact]
+    consulted: frozenset[Key]
+
+
+class Resolver:
+    """Resolves the files of a tree in any order; answers about a file depend on no other's."""
+
+    def __init__(self, tree: Tree, manifests: Manifests) -> None:
+        self.reading = Reading(tree)
+        modules = Modules(self.reading, manifests)
+        self.program = Program(self.reading, modules)
+        self._symbols = Symbols(self.program, modules)
+        self._edges = Edges(Names(self.program, modules))
+
+    def derived(self, path: str) -> list[Key]:
+        """Return the keys by which a file is found as one that derives from others' types."""
+        self.reading.begin(None)
+        bases = self._edges.types.bases
+        found = dict.fromkeys(
+            base
+            for number in self.program.tables(path).bases
+            for base in bases(Symbol(path, number))
+            if isinstance(base, Symbol)
+        )
+        return [("derived", self.program.id(base)) for base in found]
+
+    def resolve(self, path: str) -> FileResolution:
+        """Resolve one file. What derives from its types must be known to the tree by now."""
+        self.reading.begin(path)
+        symbols = self._symbols.of(path)
+        edges = self._edges.of(path)
+        return FileResolution(
+            path=path, symbols=symbols, edges=edges, consulted=frozenset(self.reading.keys)
+        )
