@@ -111,6 +111,13 @@ def is_head(*, table: str | None = None) -> sql.Composed:
     )
 
 
+def is_aside(*, table: str | None = None) -> sql.Composed:
+    """Return the SQL condition that an edge ended, or is an overlay's."""
+    return sql.SQL("{} OPERATOR(ag_catalog.=) 'false'::ag_catalog.agtype").format(
+        property_of("head", table=table)
+    )
+
+
 class _Visitor(ResultVisitor):  # type: ignore[misc]
     """AGE's own visitor, except that it reads the escapes in strings and keys."""
 

@@ -1,4 +1,4 @@
-"""Search over live symbols: by words, by meaning, or both fused.
+"""Search over the symbols that a view shows: by words, by meaning, or both fused.
 
 Every generator applies all filters inside its own query, before its limit. The query's vector is an
 argument: which provider makes vectors is the caller's business.
@@ -11,13 +11,14 @@ from typing import Any, Final
 from uuid import UUID
 
 from django.db import connection
+from psycopg import sql
 
 from codemem.words import identifiers, query_terms, to_or_tsquery
 from graph.indexes import WORDS_INDEX, has_bm25_index
-from graph.models import DEFAULT_LAYER
-from graph.queries.nodes import live_symbols_by_key
+from graph.queries.nodes import symbols_by_key
+from graph.queries.seen import is_seen, view_parameters
 from graph.statements import statements
-from graph.values import Node, NodeKind
+from graph.values import LIVE, Node, NodeKind, View
 
 # Reciprocal rank fusion (Cormack, Clarke, Büttcher 2009) with a small constant: lists are short and
 # their heads are what matters.
@@ -64,6 +65,7 @@ def search_symbols(
     language: str | None = None,
     path_prefix: str | None = None,
     limit: int = 10,
+    view: View = LIVE,
 ) -> list[SearchHit]:
     """Return the symbols that answer a question best.
 
@@ -77,53 +79,55 @@ def search_symbols(
     candidates = max(_FEWEST_CANDIDATES, limit * _CANDIDATES_FOR_EACH_SHOWN)
     filters: dict[str, Any] = {
         "repositories": list(repository_ids),
-        "layer": DEFAULT_LAYER,
         "kind": kind.value if kind else None,
         "language": language,
         "prefix": (path_prefix or "").removeprefix("./"),
         "limit": limit if mode is Mode.SEMANTIC else candidates,
     }
-    by_meaning = _by_meaning(embedded, filters) if embedded and mode is not Mode.TEXT else {}
+    by_meaning = _by_meaning(embedded, filters, view) if embedded and mode is not Mode.TEXT else {}
     if mode is Mode.SEMANTIC:
-        return _hits(by_meaning)
-    lists = [_by_name(query, filters), _by_words(query, filters), by_meaning]
+        return _hits(by_meaning, view)
+    lists = [_by_name(query, filters, view), _by_words(query, filters, view), by_meaning]
     scores = _fused(lists)
     best = sorted(scores, key=lambda key: (-scores[key], key))[:limit]
-    return _hits({key: scores[key] for key in best})
+    return _hits({key: scores[key] for key in best}, view)
 
 
-def _by_name(query: str, filters: dict[str, Any]) -> dict[int, float]:
+def _by_name(query: str, filters: dict[str, Any], view: View) -> dict[int, float]:
     """Return the symbols that the question names exactly: `save`, `User.save`, `app.User.save`."""
     names = [name.replace("::", ".") for name in identifiers(query)]
     if len(query.split()) == 1:
         names.append(query.strip().removesuffix("()"))
     if not names:
         return {}
-    return _found("by_name", filters | {"names": list(dict.fromkeys(names))[:_MOST_NAMES]})
+    names = list(dict.fromkeys(names))[:_MOST_NAMES]
+    return _found("by_name", filters | {"names": names}, view)
 
 
-def _by_words(query: str, filters: dict[str, Any]) -> dict[int, float]:
+def _by_words(query: str, filters: dict[str, Any], view: View) -> dict[int, float]:
     terms = query_terms(query)
     if not terms:
         return {}
     if has_bm25_index():
         question = {"words": " ".join(terms), "index": WORDS_INDEX}
-        found = _found("by_words_bm25", filters | question)
+        found = _found("by_words_bm25", filters | question, view)
         # Where the planner reads another index, symbols without any of the words come last.
         return {key: score for key, score in found.items() if score > 0}
-    return _found("by_words", filters | {"question": to_or_tsquery(terms)})
+    return _found("by_words", filters | {"question": to_or_tsquery(terms)}, view)
 
 
-def _by_meaning(embedded: QueryVector, filters: dict[str, Any]) -> dict[int, float]:
+def _by_meaning(embedded: QueryVector, filters: dict[str, Any], view: View) -> dict[int, float]:
     # An exact scan of the repositories' vectors: 12 ms for 10,000 symbols.
     vector = f"[{','.join(str(float(number)) for number in embedded.vector)}]"
-    return _found("by_meaning", filters | {"vector": vector, "fingerprint": embedded.fingerprint})
+    question = {"vector": vector, "fingerprint": embedded.fingerprint}
+    return _found("by_meaning", filters | question, view)
 
 
-def _found(statement: str, parameters: dict[str, Any]) -> dict[int, float]:
+def _found(name: str, parameters: dict[str, Any], view: View) -> dict[int, float]:
     """Return symbol key -> score, best first."""
+    statement = sql.SQL(statements("search")[name]).format(seen=is_seen(view=view, table="version"))
     with connection.cursor() as cursor:
-        cursor.execute(statements("search")[statement], parameters)
+        cursor.execute(statement, parameters | view_parameters(view))
         return dict(cursor.fetchall())
 
 
@@ -135,6 +139,6 @@ def _fused(lists: Iterable[Mapping[int, float]]) -> dict[int, float]:
     return scores
 
 
-def _hits(scores: Mapping[int, float]) -> list[SearchHit]:
-    nodes = live_symbols_by_key(keys=scores)
+def _hits(scores: Mapping[int, float], view: View) -> list[SearchHit]:
+    nodes = symbols_by_key(keys=scores, view=view)
     return [SearchHit(nodes[key], score) for key, score in scores.items() if key in nodes]

@@ -7,20 +7,22 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
 from graph.symbol_text import embedding_digest, embedding_text, search_tokens
 from graph.values import (
     LEAST_CONFIDENCE_OF_A_CALL,
+    Delta,
     EdgeFact,
     EdgeKind,
+    EntityFact,
     FileFact,
     NodeKind,
     Snapshot,
     SymbolFact,
 )
 
-DIGEST_VERSION: Final = b"1"
+DIGEST_VERSION: Final = b"2"
 """Raise when other rows follow from the same facts: every file is then written again."""
 
 
@@ -37,6 +39,19 @@ class EdgeRow(NamedTuple):
     confidence: float
     rule: str
     line_offset: int
+    sources: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutsideNode:
+    """A node that a delta leads to and does not contain: the graph has it already."""
+
+    id: str
+    vertex: int
+    kind: NodeKind
+
+
+Fact: TypeAlias = FileFact | SymbolFact | EntityFact | OutsideNode
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,26 +67,33 @@ class FileRows:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Desired:
-    """The whole state that a snapshot asks for; `nodes` knows every file and symbol by text id."""
+    """The state that a snapshot or a delta asks for; `nodes` knows every end of an edge by id."""
 
     files: Mapping[str, FileRows]
-    nodes: Mapping[str, FileFact | SymbolFact]
+    nodes: Mapping[str, Fact]
 
 
-def desired_state(snapshot: Snapshot) -> Desired:
-    """Return the rows of a snapshot by path; raise SnapshotInconsistent."""
-    nodes = _nodes_by_id(snapshot)
+def desired_state(facts: Snapshot | Delta, *, outside: Iterable[OutsideNode] = ()) -> Desired:
+    """Return the rows of a snapshot or a delta by path; raise SnapshotInconsistent."""
+    nodes = _nodes_by_id(facts)
+    nodes |= {node.id: node for node in outside if node.id not in nodes}
     symbols: defaultdict[str, list[SymbolFact]] = defaultdict(list)
-    for symbol in snapshot.symbols:
+    for symbol in facts.symbols:
         symbols[symbol.path].append(symbol)
     edges: defaultdict[str, list[EdgeRow]] = defaultdict(list)
-    for row in _edge_rows(snapshot.edges, nodes):
-        edges[nodes[row.source].path].append(row)
+    for row in _edge_rows(facts.edges, nodes):
+        edges[_source(nodes[row.source]).path].append(row)
     files = {
         fact.path: _file_rows(fact, symbols[fact.path], edges[fact.path], nodes)
-        for fact in snapshot.files
+        for fact in facts.files
     }
     return Desired(files=files, nodes=nodes)
+
+
+def ids_outside(delta: Delta) -> set[str]:
+    """Return the ids that a delta's edges lead to and that it does not contain."""
+    inside = {fact.id for facts in (delta.files, delta.symbols, delta.entities) for fact in facts}
+    return {edge.target for edge in delta.edges} - inside
 
 
 def version_columns(fact: SymbolFact) -> tuple[object, ...]:
@@ -93,28 +115,32 @@ def version_columns(fact: SymbolFact) -> tuple[object, ...]:
         doc=doc,
     )
     return (
-        *(fact.start_line, fact.end_line, fact.language, fact.visibility, fact.is_test),
-        *(signature, doc, source_text, fact.body_hash, tokens, embedding_digest(text)),
+        *(fact.qualified_name, fact.start_line, fact.end_line, fact.language, fact.visibility),
+        *(fact.is_test, signature, doc, source_text),
+        *(
+            [_storable(name) for name in fact.parameters],
+            [_storable(name) for name in fact.decorators],
+        ),
+        *(fact.cyclomatic, fact.cognitive, fact.body_hash, tokens, embedding_digest(text)),
     )
 
 
-def _nodes_by_id(snapshot: Snapshot) -> dict[str, FileFact | SymbolFact]:
-    nodes: dict[str, FileFact | SymbolFact] = {fact.id: fact for fact in snapshot.files}
-    if len(nodes) < len(snapshot.files):
+def _nodes_by_id(facts: Snapshot | Delta) -> dict[str, Fact]:
+    nodes: dict[str, Fact] = {fact.id: fact for fact in facts.files}
+    if len(nodes) < len(facts.files):
         raise SnapshotInconsistent("A path stands twice in one snapshot.")
-    paths = {fact.path for fact in snapshot.files}
-    for symbol in snapshot.symbols:
+    paths = {fact.path for fact in facts.files}
+    for symbol in facts.symbols:
         if symbol.id in nodes:
             raise SnapshotInconsistent(f"{symbol.id} stands twice in one snapshot.")
         if symbol.path not in paths:
             raise SnapshotInconsistent(f"{symbol.id} is in a file that the snapshot lacks.")
         nodes[symbol.id] = symbol
+    nodes |= {entity.id: entity for entity in facts.entities}
     return nodes
 
 
-def _edge_rows(
-    edges: Iterable[EdgeFact], nodes: Mapping[str, FileFact | SymbolFact]
-) -> Iterable[EdgeRow]:
+def _edge_rows(edges: Iterable[EdgeFact], nodes: Mapping[str, Fact]) -> Iterable[EdgeRow]:
     """Return one row for each (label, source, target): the most certain one, mentioned first.
 
     A call that is known leaves no candidate between the same two nodes.
@@ -132,8 +158,15 @@ def _edge_rows(
     for (label, source, target), edge in best.items():
         if label is EdgeKind.MAY_CALL and (EdgeKind.CALLS, source, target) in best:
             continue
-        offset = max(edge.line - _first_line(nodes[source]), 0)
-        yield EdgeRow(label, source, target, float(edge.confidence), edge.rule, offset)
+        offset = max(edge.line - _first_line(_source(nodes[source])), 0)
+        confidence, sources = float(edge.confidence), int(edge.sources)
+        yield EdgeRow(label, source, target, confidence, edge.rule, offset, sources)
+
+
+def _source(node: Fact) -> FileFact | SymbolFact:
+    if not isinstance(node, (FileFact, SymbolFact)):
+        raise SnapshotInconsistent(f"An edge leaves {node.id}, which is in none of the files.")
+    return node
 
 
 def _label(edge: EdgeFact) -> EdgeKind:
@@ -150,7 +183,7 @@ def _file_rows(
     fact: FileFact,
     symbols: list[SymbolFact],
     edges: list[EdgeRow],
-    nodes: Mapping[str, FileFact | SymbolFact],
+    nodes: Mapping[str, Fact],
 ) -> FileRows:
     # The kind is part of a symbol's identity but not of its text id: when a function becomes a
     # class, the edges to it must be written again although no text of theirs changed.
@@ -164,8 +197,14 @@ def _file_rows(
     )
 
 
-def _kind(node: FileFact | SymbolFact) -> NodeKind:
-    return node.kind if isinstance(node, SymbolFact) else NodeKind.FILE
+def _kind(node: Fact) -> str:
+    match node:
+        case SymbolFact() | OutsideNode():
+            return node.kind
+        case FileFact():
+            return NodeKind.FILE
+        case EntityFact():
+            return node.label.node_kind
 
 
 def _symbol_facts(symbol: SymbolFact) -> tuple[object, ...]:
@@ -173,6 +212,7 @@ def _symbol_facts(symbol: SymbolFact) -> tuple[object, ...]:
         *(symbol.local_name, symbol.ordinal, symbol.kind, symbol.qualified_name, symbol.name),
         *(symbol.start_line, symbol.end_line, symbol.language, symbol.visibility, symbol.is_test),
         *(symbol.signature, symbol.doc, symbol.body_hash, symbol.source_text),
+        *(symbol.parameters, symbol.decorators, symbol.cyclomatic, symbol.cognitive),
     )
 
 

@@ -39,6 +39,11 @@ class VertexLabel(IntEnum):
         """The name of the label in AGE: `PullRequest`."""
         return self.name.title().replace("_", "")
 
+    @property
+    def node_kind(self) -> "NodeKind":
+        """The kind of the nodes under this label; those of SYMBOL have kinds of their own."""
+        return NodeKind[self.name]
+
 
 class NodeKind(StrEnum):
     """What a node of the graph is. A file's own definitions are the first ten after FILE."""
@@ -76,6 +81,44 @@ class EdgeKind(StrEnum):
     INHERITS = "INHERITS"
     IMPLEMENTS = "IMPLEMENTS"
     CONTAINS = "CONTAINS"
+    OVERRIDES = "OVERRIDES"
+    TYPE_OF = "TYPE_OF"
+    # Across repositories and services: found after a push, from what several of them say.
+    DEPENDS_ON = "DEPENDS_ON"
+    HANDLES = "HANDLES"
+    HTTP_CALLS = "HTTP_CALLS"
+    PUBLISHES_TO = "PUBLISHES_TO"
+    SUBSCRIBES_TO = "SUBSCRIBES_TO"
+    # History: permanent, of no snapshot.
+    MODIFIED_BY = "MODIFIED_BY"
+    PART_OF = "PART_OF"
+    CO_CHANGED = "CO_CHANGED"
+
+
+SNAPSHOT_KINDS: Final = (
+    EdgeKind.CALLS,
+    EdgeKind.MAY_CALL,
+    EdgeKind.REFERENCES,
+    EdgeKind.IMPORTS,
+    EdgeKind.INHERITS,
+    EdgeKind.IMPLEMENTS,
+    EdgeKind.CONTAINS,
+    EdgeKind.OVERRIDES,
+    EdgeKind.TYPE_OF,
+)
+"""What a snapshot says, in layers and by revision; written by graph.services.put only."""
+
+CROSSING_KINDS: Final = (
+    EdgeKind.DEPENDS_ON,
+    EdgeKind.HANDLES,
+    EdgeKind.HTTP_CALLS,
+    EdgeKind.PUBLISHES_TO,
+    EdgeKind.SUBSCRIBES_TO,
+)
+"""What follows from several snapshots: live or not, the same in every view."""
+
+LINEAGE_KINDS: Final = (EdgeKind.MODIFIED_BY, EdgeKind.PART_OF, EdgeKind.CO_CHANGED)
+"""What history says: never ends, and is read only when it is asked for by name."""
 
 
 class Direction(StrEnum):
@@ -131,10 +174,15 @@ class SymbolFact:
 
 
 class EdgeSource(IntFlag):
-    """Which layer of analysis says that an edge exists."""
+    """Which layer of analysis says that an edge exists.
+
+    CROSSING marks edges of SNAPSHOT_KINDS that lead into another repository and that no snapshot
+    brought: `put` leaves them alone.
+    """
 
     SYNTAX = 1
     SCIP = 2
+    CROSSING = 4
 
 
 class EdgeFact(NamedTuple):
@@ -200,44 +248,100 @@ class Snapshot:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Delta:
+    """What differs from a graph that is known: whole files, and paths that are no more.
+
+    A restated file comes with all its symbols and all edges that leave it. Edges may lead to nodes
+    outside of the delta, which are then those that the graph shows. `returned` are paths of an
+    overlay that say again what its base says.
+    """
+
+    commit: str
+    committed_at: int
+    files: tuple[FileFact, ...] = ()
+    symbols: tuple[SymbolFact, ...] = ()
+    edges: tuple[EdgeFact, ...] = ()
+    entities: tuple[EntityFact, ...] = ()
+    removed: tuple[str, ...] = ()
+    returned: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class View:
     """What a reader sees of the graph: the live default branches, or through a branch's overlay.
 
     An overlay (`layer` above 0) shows its own rows, and of the default branch the rows that were
-    live at `revision` in files that it does not restate. The default view is the live graph.
+    live at `revision` in files that it does not restate. Layer 0 with a revision is the default
+    branch as it was then. The default view is the live graph.
     """
 
     repository_id: UUID | None = None
     layer: int = 0
     revision: int | None = None
 
+    @property
+    def is_live(self) -> bool:
+        return self.revision is None
+
 
 LIVE: Final = View()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RevisionValue:
+    """One write of the graph: which commit it shows since then, in which layer."""
+
+    id: int
+    repository_id: UUID
+    layer: int
+    commit: str
+    committed_at: int
+    made_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LayerValue:
+    """An overlay: of a branch, or of a user's work tree when it has an owner."""
+
+    id: int
+    repository_id: UUID
+    ref_name: str
+    owner_id: int | None
+    base: RevisionValue
+    commit: str
+    made_at: datetime
+    used_at: datetime
+    expires_at: datetime | None
+
+    @property
+    def view(self) -> View:
+        return View(repository_id=self.repository_id, layer=self.id, revision=self.base.id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RowChanges:
-    """How many rows one kind of fact cost: begun, corrected in place, ended."""
+    """How many rows one kind of fact cost: begun and ended."""
 
     opened: int = 0
-    updated: int = 0
     closed: int = 0
 
     @property
     def total(self) -> int:
-        return self.opened + self.updated + self.closed
+        return self.opened + self.closed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PutReport:
     """What writing a snapshot changed; all zero when the graph showed it already.
 
-    A symbol or file whose contents changed counts as one closed and one opened.
+    Rows are never corrected: whatever differs, if only by a line, counts as one closed and one
+    opened. `revision` is the one that was made, None when nothing was.
     """
 
     files: RowChanges
     symbols: RowChanges
     edges: RowChanges
+    revision: int | None = None
 
     @property
     def is_unchanged(self) -> bool:
@@ -253,7 +357,7 @@ class PutReport:
         return {
             f"{kind}_{change}": getattr(rows, change)
             for kind, rows in kinds.items()
-            for change in ("opened", "updated", "closed")
+            for change in ("opened", "closed")
         }
 
 
@@ -295,6 +399,7 @@ class RefState:
     head_commit: str | None
     behind_by: int | None
     indexed_at: datetime | None
+    view: View = LIVE
 
     @property
     def is_known(self) -> bool:
@@ -312,14 +417,15 @@ class RefState:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
-    """One live file or symbol: where it is and what it says of itself.
+    """One file or symbol: where it is and what it says of itself.
 
-    A file's name is its base name, its qualified name is its path.
+    A file's name is its base name, its qualified name is its path. Of an entity (a package, an
+    endpoint) there is only a kind, an id and a name: it has no repository and no path.
     """
 
     vertex: int
     id: str
-    repository_id: UUID
+    repository_id: UUID | None
     kind: NodeKind
     name: str
     local_name: str
@@ -332,6 +438,10 @@ class Node:
     doc: str = ""
     visibility: Visibility = Visibility.PUBLIC
     is_test: bool = False
+    parameters: tuple[str, ...] = ()
+    decorators: tuple[str, ...] = ()
+    cyclomatic: int = 0
+    cognitive: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -357,7 +467,8 @@ class Edge:
     """One live edge between two vertices.
 
     `kind` is an EdgeKind, or the relation that a memory's link names. `line` is where the source
-    mentions the target first, None for links. A link's confidence is its weight.
+    mentions the target first, None for links. A link's confidence is its weight. `sources` are the
+    layers of analysis that agree on it (EdgeSource), 0 for links.
     """
 
     kind: str
@@ -366,6 +477,7 @@ class Edge:
     confidence: float
     rule: str = ""
     line: int | None = None
+    sources: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

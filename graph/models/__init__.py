@@ -5,23 +5,28 @@ they may lag behind Git and can be rebuilt from the mirror at any time.
 
 A vertex of the AGE graph is the identity of a row here: its graph id is the label's number in the
 upper 16 bits and the row's primary key below (`values.graph_id`), so no look-up table is needed.
-Times of validity are commit times in whole seconds since the epoch.
+Validity is counted in revisions (`layers.Revision`), not in times.
 """
 
 from graph.models.code import FileVersion, SourceFile, Symbol, SymbolVersion
+from graph.models.entities import Entity
 from graph.models.history import Commit, PullRequest
+from graph.models.layers import Layer, Revision
 from graph.models.repositories import DEFAULT_LAYER, Ref, Repository, RepositoryAlias
 from graph.models.scores import NodeScore
 
 __all__ = [
     "DEFAULT_LAYER",
     "Commit",
+    "Entity",
     "FileVersion",
+    "Layer",
     "NodeScore",
     "PullRequest",
     "Ref",
     "Repository",
     "RepositoryAlias",
+    "Revision",
     "SourceFile",
     "Symbol",
     "SymbolVersion",

@@ -2,6 +2,7 @@
 
 from typing import ClassVar
 
+from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
 from pgvector.django import HalfVectorField
@@ -25,7 +26,11 @@ class SourceFile(models.Model):
 
 
 class FileVersion(models.Model):
-    """What stood at a path, from when to when; the digests say whether a write is needed at all."""
+    """What stood at a path, from which revision to which; a row never changes until it ends.
+
+    The digests say whether a write is needed at all. In an overlay a row restates the file, or says
+    that it is removed there; either way the base's rows of that file do not hold.
+    """
 
     file = models.ForeignKey(SourceFile, models.CASCADE, related_name="versions")
     repository = models.ForeignKey(Repository, models.CASCADE, related_name="+")
@@ -35,6 +40,7 @@ class FileVersion(models.Model):
     lines = models.IntegerField()
     language = models.CharField(max_length=30, blank=True)
     skipped = models.CharField(max_length=30, blank=True)
+    is_removed = models.BooleanField(default=False)
     symbols_digest = models.BinaryField(max_length=32)
     edges_digest = models.BinaryField(max_length=32)
     valid_from = models.BigIntegerField()
@@ -53,15 +59,24 @@ class FileVersion(models.Model):
                 fields=["repository", "layer"],
                 condition=Q(valid_to=None),
                 name="graph_file_version_live",
-            )
+            ),
+            models.Index(
+                fields=["layer"], condition=Q(layer__gt=0), name="graph_file_version_overlay"
+            ),
+            models.Index(
+                fields=["repository", "valid_to"],
+                condition=Q(valid_to__isnull=False),
+                name="graph_file_version_ended",
+            ),
         ]
 
 
 class Symbol(models.Model):
     """The identity of a definition; vertex label Symbol. Never a line number.
 
-    `local_name` is the name inside its file (`User.save`), `qualified_name` has the module path
-    in front; `ordinal` counts definitions of one local name in one file.
+    `local_name` is the name inside its file (`User.save`); `ordinal` counts definitions of one
+    local name in one file. `qualified_name` has the module path in front, as the default branch
+    says it now; what each version and branch says is in SymbolVersion.
     """
 
     repository = models.ForeignKey(Repository, models.CASCADE, related_name="symbols")
@@ -80,7 +95,6 @@ class Symbol(models.Model):
             )
         ]
         indexes: ClassVar = [
-            models.Index(fields=["repository", "qualified_name"], name="graph_symbol_qualified"),
             models.Index(fields=["repository", "name"], name="graph_symbol_name"),
         ]
 
@@ -89,13 +103,14 @@ class Symbol(models.Model):
 
 
 class SymbolVersion(models.Model):
-    """What a symbol said, from when to when, with the words and the vector it is found by."""
+    """What a symbol said, from revision to revision, and the words and vector it is found by."""
 
     symbol = models.ForeignKey(Symbol, models.CASCADE, related_name="versions")
     # Repeated from the symbol: search filters by it inside the index scans.
     repository = models.ForeignKey(Repository, models.CASCADE, related_name="+")
     file = models.ForeignKey(SourceFile, models.CASCADE, related_name="+")
     layer = models.IntegerField(default=DEFAULT_LAYER)
+    qualified_name = models.TextField(blank=True)
     start_line = models.IntegerField()
     end_line = models.IntegerField()
     language = models.CharField(max_length=30)
@@ -104,6 +119,10 @@ class SymbolVersion(models.Model):
     signature = models.TextField(blank=True)
     doc = models.TextField(blank=True)
     source_text = models.TextField(blank=True)
+    parameters = ArrayField(models.TextField(), default=list)
+    decorators = ArrayField(models.TextField(), default=list)
+    cyclomatic = models.IntegerField(default=0)
+    cognitive = models.IntegerField(default=0)
     body_hash = models.CharField(max_length=64)
     tokens = models.TextField(blank=True)
     # Content address of what was embedded: a moved or copied symbol embeds nothing again.
@@ -131,6 +150,18 @@ class SymbolVersion(models.Model):
                 fields=["repository", "layer"],
                 condition=Q(valid_to=None),
                 name="graph_symbol_version_live",
+            ),
+            models.Index(
+                fields=["repository", "qualified_name"], name="graph_symbol_version_qualified"
+            ),
+            models.Index(
+                fields=["layer"], condition=Q(layer__gt=0), name="graph_symbol_version_overlay"
+            ),
+            # What an overlay over an older revision still shows.
+            models.Index(
+                fields=["repository", "valid_to"],
+                condition=Q(valid_to__isnull=False),
+                name="graph_symbol_version_ended",
             ),
             models.Index(fields=["embedding_digest"], name="graph_symbol_version_digest"),
         ]

@@ -14,6 +14,7 @@ from graph.queries.edges import (
     traverse,
 )
 from graph.queries.nodes import (
+    KnownVertex,
     NodeUnknown,
     find_nodes,
     get_node,
@@ -21,23 +22,29 @@ from graph.queries.nodes import (
     nodes_of,
     scores_of,
     symbols_to_embed,
+    vertices_by_id,
 )
 from graph.queries.overview import counts, important_nodes, tree
 from graph.queries.repositories import (
+    find_layer,
     find_repositories,
     find_repositories_by_alias,
     get_ref_state,
     get_repository,
+    list_layers,
     list_repositories,
+    newest_revision,
     visible_repositories,
 )
 
 __all__ = [
     "Algorithm",
+    "KnownVertex",
     "NodeUnknown",
     "count_dependents",
     "counts",
     "dependents",
+    "find_layer",
     "find_nodes",
     "find_repositories",
     "find_repositories_by_alias",
@@ -46,14 +53,17 @@ __all__ = [
     "get_repository",
     "important_nodes",
     "links_of",
+    "list_layers",
     "list_repositories",
     "live_symbols_in",
     "memories_linked_to",
     "neighbors",
+    "newest_revision",
     "nodes_of",
     "scores_of",
     "symbols_to_embed",
     "traverse",
     "tree",
+    "vertices_by_id",
     "visible_repositories",
 ]

@@ -14,8 +14,12 @@ from psycopg import sql
 
 from graph import cypher
 from graph.queries.nodes import nodes_of, scores_of
+from graph.queries.seen import edges_seen, view_parameters
 from graph.values import (
+    CROSSING_KINDS,
     LINK_LABEL,
+    LIVE,
+    SNAPSHOT_KINDS,
     Dependent,
     Dependents,
     Direction,
@@ -27,11 +31,15 @@ from graph.values import (
     NodeKind,
     Traversal,
     VertexLabel,
+    View,
     Visit,
     key_of,
     label_of,
 )
 
+_SHOWN_KINDS: Final = (*SNAPSHOT_KINDS, *CROSSING_KINDS)
+# What others share is where a walk ends: everything would be two steps from everything else.
+_SHARED_LABELS: Final = frozenset({VertexLabel.PACKAGE, VertexLabel.EXTERNAL})
 # Of a hub's edges no more than this times the limit are read of each kind before the most certain
 # ones are chosen.
 _READ_FOR_EACH_SHOWN: Final = 10
@@ -52,14 +60,16 @@ def neighbors(
     kinds: Collection[str] | None = None,
     minimum_confidence: float = 0.0,
     limit: int = 100,
+    view: View = LIVE,
 ) -> Neighborhood:
-    """Return the live edges of some vertices, the most certain ones first.
+    """Return the edges of some vertices, the most certain ones first.
 
-    `kinds` are labels, all of code (candidates too) without them; LINK_LABEL brings the ties of
-    memories, whose own relations are then the kinds of the edges. Three queries.
+    `kinds` are labels, all of code (candidates too) without them, but not history's; LINK_LABEL
+    brings the ties of memories, whose own relations are then the kinds of the edges. Three queries.
     """
-    labels = list(EdgeKind) if kinds is None else _known_labels(kinds)
+    labels = list(_SHOWN_KINDS) if kinds is None else _known_labels(kinds)
     rows = _edge_rows(
+        view=view,
         namespace_id=namespace_id,
         vertices=vertices,
         direction=direction,
@@ -67,7 +77,7 @@ def neighbors(
         minimum_confidence=minimum_confidence,
         limit=limit + 1,
     )
-    details = _details(namespace_id, rows)
+    details = _details(namespace_id, rows, view)
     found = [_neighbor(row, details) for row in rows[:limit]]
     return Neighborhood(neighbors=tuple(found), is_truncated=len(rows) > limit)
 
@@ -78,14 +88,15 @@ def dependents(
     vertices: Collection[int],
     max_depth: int = 3,
     node_limit: int = 500,
+    view: View = LIVE,
 ) -> Dependents:
     """Return what depends on some vertices, nearest first and then by rank.
 
     Follows facts only (calls, references, imports, bases) and goes no further from a file that it
     reaches. What is cut off by the limit is the farthest. Four queries.
     """
-    reached, is_truncated = _reached(namespace_id, vertices, max_depth, node_limit)
-    nodes = nodes_of(namespace_id=namespace_id, vertices=reached)
+    reached, is_truncated = _reached(namespace_id, vertices, max_depth, node_limit, view)
+    nodes = nodes_of(namespace_id=namespace_id, vertices=reached, view=view)
     scores = scores_of(vertices=reached)
     found = [
         Dependent(node=nodes[vertex], depth=depth, score=scores.get(vertex))
@@ -96,9 +107,11 @@ def dependents(
     return Dependents(dependents=tuple(found), is_truncated=is_truncated)
 
 
-def count_dependents(*, namespace_id: UUID, vertices: Collection[int], limit: int) -> int:
+def count_dependents(
+    *, namespace_id: UUID, vertices: Collection[int], limit: int, view: View = LIVE
+) -> int:
     """Return how many nodes depend directly on some vertices, `limit` at most. Two queries."""
-    reached, _ = _reached(namespace_id, vertices, 1, limit)
+    reached, _ = _reached(namespace_id, vertices, 1, limit, view)
     return len(reached)
 
 
@@ -107,6 +120,7 @@ def links_of(
 ) -> tuple[Edge, ...]:
     """Return the ties between memories and code, or among memories, at some vertices. One query."""
     rows = _edge_rows(
+        view=LIVE,
         namespace_id=namespace_id,
         vertices=vertices,
         direction=Direction.BOTH,
@@ -127,19 +141,22 @@ def memories_linked_to(
     return list(dict.fromkeys(key_of(end) for end in ends if label_of(end) is VertexLabel.MEMORY))
 
 
-def parents_of(*, namespace_id: UUID, vertices: Collection[int]) -> dict[int, int]:
+def parents_of(
+    *, namespace_id: UUID, vertices: Collection[int], view: View = LIVE
+) -> dict[int, int]:
     """Return the vertex that contains each of some vertices. One query."""
     if not vertices or not cypher.has_graph(namespace_id):
         return {}
-    statement = sql.SQL(
-        "SELECT end_id::bigint, start_id::bigint FROM {edges} e"
-        " WHERE end_id = ANY (%s::bigint[]::ag_catalog.graphid[]) AND {live}"
-    ).format(
-        edges=sql.Identifier(cypher.graph_name(namespace_id), EdgeKind.CONTAINS),
-        live=cypher.is_head(table="e"),
+    statement = sql.SQL("SELECT end_id::bigint, start_id::bigint FROM ({}) e").format(
+        edges_seen(
+            graph=cypher.graph_name(namespace_id),
+            label=EdgeKind.CONTAINS,
+            condition=_is_near("end_id"),
+            view=view,
+        )
     )
     with connection.cursor() as cursor:
-        cursor.execute(statement, [list(vertices)])
+        cursor.execute(statement, {"vertices": list(vertices), **view_parameters(view)})
         return dict(cursor.fetchall())
 
 
@@ -154,20 +171,23 @@ def traverse(
     exclude_node_kinds: Collection[NodeKind] = (),
     minimum_confidence: float = 0.0,
     node_limit: int = 200,
+    view: View = LIVE,
 ) -> Traversal:
     """Walk from some vertices and return every vertex once, by a shortest path.
 
     `kinds` are labels or relations of links; without them facts, candidates and links are all
-    followed. Nodes of excluded kinds are neither returned nor walked through, except as starts;
-    the same holds for code that is gone. Four queries for each level.
+    followed, and history only when it is named. Nodes of excluded kinds are neither returned nor
+    walked through, except as starts; the same holds for code that is gone. Packages and external
+    symbols are returned, but lead on only from the start. Four queries for each level.
     """
     walk = _Walk(
         namespace_id=namespace_id,
+        view=view,
         excluded=frozenset(exclude_node_kinds),
         steps=dict.fromkeys(starts, _Step(depth=0)),
-        nodes=nodes_of(namespace_id=namespace_id, vertices=starts),
+        nodes=nodes_of(namespace_id=namespace_id, vertices=starts, view=view),
     )
-    labels = [*EdgeKind, LINK_LABEL] if kinds is None else _labels_of(kinds)
+    labels = [*_SHOWN_KINDS, LINK_LABEL] if kinds is None else _labels_of(kinds)
     frontier = list(walk.steps)
     for depth in range(1, max_depth + 1):
         room = node_limit - len(walk.steps)
@@ -175,6 +195,7 @@ def traverse(
             walk.is_truncated |= bool(frontier)
             break
         rows = _edge_rows(
+            view=view,
             namespace_id=namespace_id,
             vertices=frontier,
             direction=direction,
@@ -198,6 +219,7 @@ class _EdgeRow:
     confidence: float
     rule: str
     line_offset: int | None
+    sources: int
     origin: int
 
     @property
@@ -215,11 +237,13 @@ class _EdgeRow:
             confidence=self.confidence,
             rule=self.rule,
             line=line,
+            sources=self.sources,
         )
 
 
 def _edge_rows(
     *,
+    view: View,
     namespace_id: UUID,
     vertices: Collection[int],
     direction: Direction,
@@ -235,7 +259,7 @@ def _edge_rows(
         Direction.BOTH: ("start_id", "end_id"),
     }[direction]
     graph = cypher.graph_name(namespace_id)
-    selects = [_select(graph, label, near) for label in labels for near in ends]
+    selects = [_select(graph, label, near, view) for label in labels for near in ends]
     statement = sql.SQL(
         "SELECT * FROM ({}) edge ORDER BY confidence DESC, kind, source, target LIMIT %(limit)s"
     ).format(sql.SQL(" UNION ALL ").join(selects))
@@ -244,6 +268,7 @@ def _edge_rows(
         "minimum": minimum_confidence,
         "limit": limit,
         "read": limit * _READ_FOR_EACH_SHOWN,
+        **view_parameters(view),
     }
     with connection.cursor() as cursor:
         cursor.execute(statement, parameters)
@@ -252,33 +277,36 @@ def _edge_rows(
 
 _SELECT_CODE: Final = """
     (SELECT {label} AS label, {label} AS kind, start_id::bigint AS source, end_id::bigint AS target,
-        {c}::float8 AS confidence, {r}::text AS rule, {o}::bigint AS line_offset,
-        {near}::bigint AS origin
-    FROM {edges} e
-    WHERE {near} = ANY (%(vertices)s::bigint[]::ag_catalog.graphid[]) AND {live}
-        AND {c}::float8 >= %(minimum)s
+        coalesce({c}::float8, 1) AS confidence, coalesce({r}::text, '') AS rule,
+        {o}::bigint AS line_offset, coalesce({s}::bigint, 0) AS sources, {near}::bigint AS origin
+    FROM ({edges}) e
+    WHERE coalesce({c}::float8, 1) >= %(minimum)s
     LIMIT %(read)s)
 """
 _SELECT_LINKS: Final = """
     (SELECT {label} AS label, {kind}::text AS kind, start_id::bigint AS source,
         end_id::bigint AS target, {w}::float8 AS confidence, '' AS rule,
-        NULL::bigint AS line_offset, {near}::bigint AS origin
-    FROM {edges} e
-    WHERE {near} = ANY (%(vertices)s::bigint[]::ag_catalog.graphid[])
-        AND {w}::float8 >= %(minimum)s
+        NULL::bigint AS line_offset, 0::bigint AS sources, {near}::bigint AS origin
+    FROM ({edges}) e
+    WHERE {w}::float8 >= %(minimum)s
     LIMIT %(read)s)
 """
 
 
-def _select(graph: str, label: str, near: str) -> sql.Composed:
+def _select(graph: str, label: str, near: str, view: View) -> sql.Composed:
     text = _SELECT_LINKS if label == LINK_LABEL else _SELECT_CODE
-    properties = ("c", "r", "o", "w", "kind")
+    properties = ("c", "r", "o", "s", "w", "kind")
     return sql.SQL(text).format(
         label=sql.Literal(str(label)),
         near=sql.Identifier(near),
-        edges=sql.Identifier(graph, label),
-        live=cypher.is_head(table="e"),
+        edges=edges_seen(graph=graph, label=label, condition=_is_near(near), view=view),
         **{key: cypher.property_of(key, table="e") for key in properties},
+    )
+
+
+def _is_near(end: str) -> sql.Composed:
+    return sql.SQL("{} = ANY (%(vertices)s::bigint[]::ag_catalog.graphid[])").format(
+        sql.Identifier(end)
     )
 
 
@@ -294,9 +322,9 @@ def _labels_of(kinds: Collection[str]) -> list[str]:
     return labels
 
 
-def _details(namespace_id: UUID, rows: Iterable[_EdgeRow]) -> dict[int, Node]:
+def _details(namespace_id: UUID, rows: Iterable[_EdgeRow], view: View) -> dict[int, Node]:
     ends = {end for row in rows for end in (row.source, row.target)}
-    return nodes_of(namespace_id=namespace_id, vertices=ends)
+    return nodes_of(namespace_id=namespace_id, vertices=ends, view=view)
 
 
 def _neighbor(row: _EdgeRow, details: dict[int, Node]) -> Neighbor:
@@ -309,16 +337,32 @@ def _neighbor(row: _EdgeRow, details: dict[int, Node]) -> Neighbor:
 
 
 def _reached(
-    namespace_id: UUID, vertices: Collection[int], max_depth: int, node_limit: int
+    namespace_id: UUID,
+    vertices: Collection[int],
+    max_depth: int,
+    node_limit: int,
+    view: View,
 ) -> tuple[dict[int, int], bool]:
     """Return vertex -> depth, and whether the graph's own function cut the answer."""
     if not vertices or not cypher.has_graph(namespace_id):
         return {}, False
-    statement = sql.SQL("SELECT id, depth FROM {}(%s::bigint[], %s, %s)").format(
-        sql.Identifier(cypher.graph_name(namespace_id), "dependents")
+    # The function that sees through an overlay is another one: that of the live graph reads
+    # indexes only.
+    through = "" if view.is_live else ", %(view_layer)s::int, %(view_revision)s::bigint"
+    statement = sql.SQL(
+        "SELECT id, depth FROM {}(%(vertices)s::bigint[], %(max_depth)s, %(node_limit)s{})"
+    ).format(
+        sql.Identifier(cypher.graph_name(namespace_id), "dependents"),
+        sql.SQL(through),
     )
+    parameters = {
+        "vertices": list(vertices),
+        "max_depth": max_depth,
+        "node_limit": node_limit,
+        **view_parameters(view),
+    }
     with connection.cursor() as cursor:
-        cursor.execute(statement, [list(vertices), max_depth, node_limit])
+        cursor.execute(statement, parameters)
         rows: list[tuple[int | None, int]] = cursor.fetchall()
     reached = {vertex: depth for vertex, depth in rows if vertex is not None}
     return reached, len(reached) < len(rows)
@@ -340,6 +384,7 @@ class _Walk:
     """What a traversal has reached so far, in breadth-first order."""
 
     namespace_id: UUID
+    view: View
     excluded: frozenset[NodeKind]
     steps: dict[int, _Step]
     nodes: dict[int, Node]
@@ -348,7 +393,7 @@ class _Walk:
     def advance(self, rows: Sequence[_EdgeRow], *, depth: int, room: int) -> list[int]:
         """Take the far ends of some edges in, as far as there is room, and return the new ones."""
         ahead = {row.other for row in rows if row.other not in self.steps}
-        self.nodes |= nodes_of(namespace_id=self.namespace_id, vertices=ahead)
+        self.nodes |= nodes_of(namespace_id=self.namespace_id, vertices=ahead, view=self.view)
         reached: list[int] = []
         for row in rows:
             if row.other in self.steps or not self._may_enter(row.other):
@@ -358,7 +403,7 @@ class _Walk:
                 break
             self.steps[row.other] = _Step(depth=depth, row=row)
             reached.append(row.other)
-        return reached
+        return [vertex for vertex in reached if label_of(vertex) not in _SHARED_LABELS]
 
     def traversal(self, algorithm: Algorithm) -> Traversal:
         is_breadth_first = algorithm is Algorithm.BREADTH_FIRST

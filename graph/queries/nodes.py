@@ -2,19 +2,26 @@
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 from uuid import UUID
 
+from django.db import connection
 from django.db.models import BigIntegerField, F, OuterRef, Q, QuerySet, Subquery, Value
+from psycopg import sql
 
-from graph.models import DEFAULT_LAYER, FileVersion, NodeScore, SymbolVersion
+from graph.models import Entity, FileVersion, NodeScore, SymbolVersion
+from graph.queries.seen import is_seen, seen_files, seen_symbols, view_parameters
+from graph.statements import statements
 from graph.symbol_text import embedding_text
 from graph.values import (
+    LIVE,
     EmbeddingTask,
     Node,
     NodeKind,
     Score,
     VertexLabel,
+    View,
     Visibility,
     file_id,
     graph_id,
@@ -24,6 +31,12 @@ from graph.values import (
 )
 
 _SEPARATORS: Final = re.compile(r"::|#|/")
+_ENTITIES: Final = (
+    VertexLabel.PACKAGE,
+    VertexLabel.EXTERNAL,
+    VertexLabel.ENDPOINT,
+    VertexLabel.TOPIC,
+)
 _ORDINAL: Final = re.compile(r"(?P<local>.+)~(?P<ordinal>\d{1,9})")
 
 
@@ -31,8 +44,8 @@ class NodeUnknown(Exception):
     """The graph has no such node, or shows it no longer."""
 
 
-def find_nodes(*, repository_id: UUID, text: str, limit: int = 20) -> list[Node]:
-    """Return the live nodes that a text names, of the most exact reading that names any.
+def find_nodes(*, repository_id: UUID, text: str, limit: int = 20, view: View = LIVE) -> list[Node]:
+    """Return the nodes that a text names, of the most exact reading that names any.
 
     Readings, most exact first: text id (`file:a.py`, `sym:a.py#User.save`), path, qualified name,
     name inside its file (`User.save`), end of a qualified name or of a path, bare name. More than
@@ -41,8 +54,8 @@ def find_nodes(*, repository_id: UUID, text: str, limit: int = 20) -> list[Node]
     text = text.strip().removesuffix("()").strip()
     if not text or "\0" in text:
         return []
-    symbols = _live_symbols().filter(repository_id=repository_id)
-    files = _live_files().filter(repository_id=repository_id)
+    symbols = _symbols(view).filter(repository_id=repository_id)
+    files = _files(view).filter(repository_id=repository_id)
     for rows in _readings(text, files, symbols):
         found = [_node(row) for row in _most_important_first(rows)[:limit]]
         if found:
@@ -50,10 +63,15 @@ def find_nodes(*, repository_id: UUID, text: str, limit: int = 20) -> list[Node]
     return []
 
 
-def get_node(*, repository_id: UUID, id: str) -> Node:  # noqa: A002  the field's term
-    """Return the live node with this text id; raise NodeUnknown."""
-    symbols = _live_symbols().filter(repository_id=repository_id)
-    files = _live_files().filter(repository_id=repository_id)
+def get_node(
+    *,
+    repository_id: UUID,
+    id: str,  # noqa: A002  the field's term
+    view: View = LIVE,
+) -> Node:
+    """Return the node with this text id; raise NodeUnknown."""
+    symbols = _symbols(view).filter(repository_id=repository_id)
+    files = _files(view).filter(repository_id=repository_id)
     row: SymbolVersion | FileVersion | None = None
     if id.startswith("file:"):
         row = files.filter(file__path=id.removeprefix("file:")).first()
@@ -64,13 +82,13 @@ def get_node(*, repository_id: UUID, id: str) -> Node:  # noqa: A002  the field'
     return _node(row)
 
 
-def nodes_of(*, namespace_id: UUID, vertices: Iterable[int]) -> dict[int, Node]:
-    """Return the live files and symbols among some vertices. Two queries."""
+def nodes_of(*, namespace_id: UUID, vertices: Iterable[int], view: View = LIVE) -> dict[int, Node]:
+    """Return the files, symbols and entities among some vertices. A query for each label."""
     keys = _keys_by_label(vertices)
-    symbols = _live_symbols().filter(
+    symbols = _symbols(view).filter(
         repository__namespace_id=namespace_id, symbol_id__in=keys[VertexLabel.SYMBOL]
     )
-    files = _live_files().filter(
+    files = _files(view).filter(
         repository__namespace_id=namespace_id, file_id__in=keys[VertexLabel.FILE]
     )
     rows: Iterator[SymbolVersion | FileVersion] = (
@@ -79,13 +97,56 @@ def nodes_of(*, namespace_id: UUID, vertices: Iterable[int]) -> dict[int, Node]:
         if keys[label]
         for row in found
     )
-    return {node.vertex: node for node in map(_node, rows)}
+    nodes = {node.vertex: node for node in map(_node, rows)}
+    entities = [key for label in _ENTITIES for key in keys[label]]
+    if entities:
+        found = Entity.objects.filter(namespace_id=namespace_id, pk__in=entities)
+        nodes |= {node.vertex: node for node in map(_entity_node, found)}
+    return nodes
 
 
-def live_symbols_by_key(*, keys: Collection[int]) -> dict[int, Node]:
-    """Return live symbols by the primary keys that a search of visible repositories gave."""
-    rows = _live_symbols().filter(symbol_id__in=list(keys)) if keys else ()
+def symbols_by_key(*, keys: Collection[int], view: View = LIVE) -> dict[int, Node]:
+    """Return symbols by the primary keys that a search of visible repositories gave."""
+    rows = _symbols(view).filter(symbol_id__in=list(keys)) if keys else ()
     return {row.symbol_id: _node(row) for row in rows}
+
+
+@dataclass(frozen=True, slots=True)
+class KnownVertex:
+    """What a text id means in one repository: no path for an entity."""
+
+    vertex: int
+    kind: NodeKind
+    path: str | None
+
+
+def vertices_by_id(
+    *, repository_id: UUID, ids: Collection[str], view: View = LIVE
+) -> dict[str, KnownVertex]:
+    """Return the vertices of those text ids that a view of a repository shows. One query."""
+    if not ids:
+        return {}
+    readings = [(uid, *reading) for uid in ids for reading in _id_readings(uid)]
+    statement = sql.SQL(statements("queries")["vertices_by_id"]).format(
+        symbol_is_seen=is_seen(view=view, table="version"),
+        file_is_seen=is_seen(view=view, table="version"),
+    )
+    names = ("uids", "paths", "local_names", "ordinals")
+    columns = zip(*readings, strict=True) if readings else ((), (), (), ())
+    parameters: dict[str, Any] = {
+        **dict(zip(names, map(list, columns), strict=True)),
+        "keys": list(ids),
+        "repository": repository_id,
+        "symbol_label": VertexLabel.SYMBOL.value,
+        "file_label": VertexLabel.FILE.value,
+        **view_parameters(view),
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters)
+        rows: list[tuple[str, int, str, str | None]] = cursor.fetchall()
+    return {
+        uid: KnownVertex(vertex, _kind_of(vertex, kind), path) for uid, vertex, kind, path in rows
+    }
 
 
 def scores_of(*, vertices: Collection[int]) -> dict[int, Score]:
@@ -102,10 +163,10 @@ def scores_of(*, vertices: Collection[int]) -> dict[int, Score]:
 
 
 def live_symbols_in(
-    *, repository_id: UUID, paths: Collection[str]
+    *, repository_id: UUID, paths: Collection[str], view: View = LIVE
 ) -> Mapping[str, tuple[Node, ...]]:
-    """Return the live symbols of some files by path, in the order of their lines. One query."""
-    rows = _live_symbols().filter(repository_id=repository_id, file__path__in=paths)
+    """Return the symbols of some files by path, in the order of their lines. One query."""
+    rows = _symbols(view).filter(repository_id=repository_id, file__path__in=paths)
     found: dict[str, list[Node]] = {}
     for row in rows.order_by("start_line", "-end_line", "symbol_id"):
         found.setdefault(row.symbol.path, []).append(_node(row))
@@ -115,12 +176,11 @@ def live_symbols_in(
 def symbols_to_embed(
     *, repository_id: UUID, fingerprint: str, limit: int
 ) -> Sequence[EmbeddingTask]:
-    """Return distinct texts of live symbols that have no vector of this model. One query."""
+    """Return distinct texts of symbols that have no vector of this model, overlays' too."""
     rows = (
         SymbolVersion.objects.filter(
             ~Q(embedding_fingerprint=fingerprint) | Q(embedding=None),
             repository_id=repository_id,
-            layer=DEFAULT_LAYER,
             valid_to=None,
         )
         .select_related("symbol")
@@ -149,9 +209,9 @@ def _readings(
     dotted = _SEPARATORS.sub(".", text).strip(".")
     name = dotted.rpartition(".")[2]
     named = symbols.filter(symbol__name=name)
-    yield symbols.filter(symbol__qualified_name__in={text, dotted})
+    yield symbols.filter(qualified_name__in={text, dotted})
     yield named.filter(symbol__local_name=dotted)
-    yield named.filter(symbol__qualified_name__endswith=f".{dotted}")
+    yield named.filter(qualified_name__endswith=f".{dotted}")
     if "." in path:
         # Reads every path of the repository (4 ms for 7,000), so it comes after all that an
         # index answers.
@@ -161,30 +221,36 @@ def _readings(
 
 
 def _is_symbol_id(text: str) -> Q:
-    """Return the condition that `path#local~ordinal` is a symbol's id; a path may contain `#`."""
+    """Return the condition that `path#local~ordinal` is a symbol's id."""
     condition = Q(pk__in=[])
-    for match in re.finditer("#", text):
-        path, local = text[: match.start()], text[match.end() :]
-        condition |= Q(symbol__path=path, symbol__local_name=local, symbol__ordinal=0)
-        if nth := _ORDINAL.fullmatch(local):
-            condition |= Q(
-                symbol__path=path,
-                symbol__local_name=nth["local"],
-                symbol__ordinal=int(nth["ordinal"]),
-            )
+    for path, local_name, ordinal in _symbol_readings(text):
+        condition |= Q(symbol__path=path, symbol__local_name=local_name, symbol__ordinal=ordinal)
     return condition
 
 
-def _live_symbols() -> QuerySet[SymbolVersion]:
-    return (
-        SymbolVersion.objects.filter(layer=DEFAULT_LAYER, valid_to=None)
-        .select_related("symbol")
-        .defer("embedding", "tokens", "source_text")
-    )
+def _id_readings(uid: str) -> Iterator[tuple[str, str | None, int]]:
+    """Yield what a text id may mean: path, local name (None for a file), ordinal."""
+    if uid.startswith("file:"):
+        yield uid.removeprefix("file:"), None, 0
+    elif uid.startswith("sym:"):
+        yield from _symbol_readings(uid.removeprefix("sym:"))
 
 
-def _live_files() -> QuerySet[FileVersion]:
-    return FileVersion.objects.filter(layer=DEFAULT_LAYER, valid_to=None).select_related("file")
+def _symbol_readings(text: str) -> Iterator[tuple[str, str, int]]:
+    """Yield the readings of `path#local~ordinal`: a path or a name may contain `#`."""
+    for match in re.finditer("#", text):
+        path, local = text[: match.start()], text[match.end() :]
+        yield path, local, 0
+        if nth := _ORDINAL.fullmatch(local):
+            yield path, nth["local"], int(nth["ordinal"])
+
+
+def _symbols(view: View) -> QuerySet[SymbolVersion]:
+    return seen_symbols(view).select_related("symbol").defer("embedding", "tokens", "source_text")
+
+
+def _files(view: View) -> QuerySet[FileVersion]:
+    return seen_files(view).select_related("file")
 
 
 def _most_important_first(rows: QuerySet[Any]) -> QuerySet[Any]:
@@ -210,6 +276,28 @@ def _keys_by_label(vertices: Iterable[int]) -> dict[VertexLabel, list[int]]:
 
 def _node(row: SymbolVersion | FileVersion) -> Node:
     return _file_node(row) if isinstance(row, FileVersion) else _symbol_node(row)
+
+
+def _kind_of(vertex: int, kind: str) -> NodeKind:
+    label = label_of(vertex)
+    return NodeKind(kind) if label is VertexLabel.SYMBOL else label.node_kind
+
+
+def _entity_node(row: Entity) -> Node:
+    label = VertexLabel(row.label)
+    return Node(
+        vertex=graph_id(label=label, key=row.pk),
+        id=row.key,
+        repository_id=None,
+        kind=label.node_kind,
+        name=row.name,
+        local_name="",
+        qualified_name=row.key,
+        path="",
+        language="",
+        start_line=1,
+        end_line=1,
+    )
 
 
 def _file_node(row: FileVersion) -> Node:
@@ -238,7 +326,7 @@ def _symbol_node(row: SymbolVersion) -> Node:
         kind=NodeKind(symbol.kind),
         name=symbol.name,
         local_name=symbol.local_name,
-        qualified_name=symbol.qualified_name,
+        qualified_name=row.qualified_name,
         path=symbol.path,
         language=row.language,
         start_line=row.start_line,
@@ -247,6 +335,10 @@ def _symbol_node(row: SymbolVersion) -> Node:
         doc=row.doc,
         visibility=Visibility(row.visibility),
         is_test=row.is_test,
+        parameters=tuple(row.parameters),
+        decorators=tuple(row.decorators),
+        cyclomatic=row.cyclomatic,
+        cognitive=row.cognitive,
     )
 
 

@@ -15,10 +15,13 @@ from graph.models import DEFAULT_LAYER, FileVersion, Repository, SymbolVersion
 from graph.queries.edges import parents_of
 from graph.queries.nodes import NodeUnknown, get_node, live_symbols_in, nodes_of, scores_of
 from graph.queries.repositories import get_repository
+from graph.queries.seen import is_seen, view_parameters
 from graph.statements import statements
 from graph.values import (
+    CROSSING_KINDS,
     LINK_LABEL,
-    EdgeKind,
+    LIVE,
+    SNAPSHOT_KINDS,
     GraphCounts,
     Node,
     NodeKind,
@@ -26,6 +29,7 @@ from graph.values import (
     ScoredNode,
     TreeNode,
     VertexLabel,
+    View,
     file_id,
 )
 
@@ -33,7 +37,12 @@ DIRECTORY: Final = "directory"
 
 
 def tree(
-    *, repository_id: UUID, start: str | None = None, max_depth: int = 2, node_limit: int = 200
+    *,
+    repository_id: UUID,
+    start: str | None = None,
+    max_depth: int = 2,
+    node_limit: int = 200,
+    view: View = LIVE,
 ) -> TreeNode:
     """Return what a directory, file or symbol contains, the most important first.
 
@@ -43,17 +52,24 @@ def tree(
     """
     start = start or "pkg:"
     if start.startswith("pkg:"):
-        root = _directory(repository_id, start.removeprefix("pkg:").strip("/"), max_depth)
+        path = start.removeprefix("pkg:").strip("/")
+        root = _directory(repository_id, path, max_depth, view)
     else:
-        root = _file_or_symbol(repository_id, start)
+        root = _file_or_symbol(repository_id, start, view)
     shown = _fitting(root, max_depth, node_limit)
     return _tree_node(root, shown, max_depth)
 
 
 def important_nodes(
-    *, repository_ids: Collection[UUID], limit: int, kinds: Collection[NodeKind] | None = None
+    *,
+    repository_ids: Collection[UUID],
+    limit: int,
+    kinds: Collection[NodeKind] | None = None,
+    view: View = LIVE,
 ) -> list[ScoredNode]:
-    """Return the live nodes of highest rank, of some kinds or all. Four queries at most.
+    """Return the nodes of highest rank, of some kinds or all. Four queries at most.
+
+    Only the default branch is ranked: what an overlay alone has stands in no such list.
 
     Ranks sum to 1 in each repository: among several, those of smaller ones come first.
     """
@@ -66,16 +82,19 @@ def important_nodes(
         "with_files": NodeKind.FILE in wanted,
         "symbol_label": VertexLabel.SYMBOL.value,
         "file_label": VertexLabel.FILE.value,
-        "layer": DEFAULT_LAYER,
         "limit": limit,
+        **view_parameters(view),
     }
+    statement = sql.SQL(statements("queries")["important_nodes"]).format(
+        seen=is_seen(view=view, table="version")
+    )
     with connection.cursor() as cursor:
-        cursor.execute(statements("queries")["important_nodes"], parameters)
+        cursor.execute(statement, parameters)
         found: list[tuple[int, UUID]] = cursor.fetchall()
     nodes: dict[int, Node] = {}
     for namespace_id in {namespace_id for _, namespace_id in found}:
         vertices = [vertex for vertex, own in found if own == namespace_id]
-        nodes |= nodes_of(namespace_id=namespace_id, vertices=vertices)
+        nodes |= nodes_of(namespace_id=namespace_id, vertices=vertices, view=view)
     scores = scores_of(vertices=list(nodes))
     return [
         ScoredNode(node=nodes[vertex], score=scores.get(vertex))
@@ -124,28 +143,30 @@ class _Branch:
     children: dict[str, "_Branch"] = field(default_factory=dict)
 
 
-def _directory(repository_id: UUID, path: str, max_depth: int) -> _Branch:
+def _directory(repository_id: UUID, path: str, max_depth: int, view: View) -> _Branch:
     prefix = f"{path}/" if path else ""
     root = _Branch(id=f"pkg:{prefix}", kind=DIRECTORY, name=path.rpartition("/")[2] or "/")
     near: list[str] = []
+    statement = sql.SQL(statements("queries")["files_below"]).format(
+        file_seen=is_seen(view=view, table="version"),
+        symbol_seen=is_seen(view=view, table="symbol"),
+    )
+    parameters: dict[str, Any] = {
+        "repository": repository_id,
+        "prefix": prefix,
+        "symbol_label": VertexLabel.SYMBOL.value,
+        "file_label": VertexLabel.FILE.value,
+        **view_parameters(view),
+    }
     with connection.cursor() as cursor:
-        cursor.execute(
-            statements("queries")["files_below"],
-            {
-                "repository": repository_id,
-                "layer": DEFAULT_LAYER,
-                "prefix": prefix,
-                "symbol_label": VertexLabel.SYMBOL.value,
-                "file_label": VertexLabel.FILE.value,
-            },
-        )
+        cursor.execute(statement, parameters)
         for file_path, symbol_count, rank in cursor.fetchall():
             depth = _add_file(root, prefix, file_path, symbol_count, rank)
             if depth < max_depth:
                 near.append(file_path)
     if not root.children:
         raise NodeUnknown(f"There is no directory {path or '/'} in the graph.")
-    _add_symbols(repository_id, root, prefix, near)
+    _add_symbols(repository_id, root, prefix, near, view)
     return root
 
 
@@ -168,9 +189,11 @@ def _add_file(root: _Branch, prefix: str, path: str, symbol_count: int, rank: fl
     return len(directories) + 1
 
 
-def _add_symbols(repository_id: UUID, root: _Branch, prefix: str, paths: Collection[str]) -> None:
+def _add_symbols(
+    repository_id: UUID, root: _Branch, prefix: str, paths: Collection[str], view: View
+) -> None:
     """Hang the symbols of some files under them."""
-    for path, forest in _forests(repository_id, paths).items():
+    for path, forest in _forests(repository_id, paths, view).items():
         *directories, name = path.removeprefix(prefix).split("/")
         branch = root
         for directory in directories:
@@ -178,10 +201,10 @@ def _add_symbols(repository_id: UUID, root: _Branch, prefix: str, paths: Collect
         branch.children[name].children = forest
 
 
-def _file_or_symbol(repository_id: UUID, start: str) -> _Branch:
-    node = get_node(repository_id=repository_id, id=start)
-    file = get_node(repository_id=repository_id, id=file_id(node.path))
-    forest = _forests(repository_id, [node.path]).get(node.path, {})
+def _file_or_symbol(repository_id: UUID, start: str, view: View) -> _Branch:
+    node = get_node(repository_id=repository_id, id=start, view=view)
+    file = get_node(repository_id=repository_id, id=file_id(node.path), view=view)
+    forest = _forests(repository_id, [node.path], view).get(node.path, {})
     own = scores_of(vertices=[file.vertex]).get(file.vertex)
     root = _Branch(
         id=file.id,
@@ -194,13 +217,15 @@ def _file_or_symbol(repository_id: UUID, start: str) -> _Branch:
     return next(branch for branch in _all_below(root) if branch.id == node.id)
 
 
-def _forests(repository_id: UUID, paths: Collection[str]) -> dict[str, dict[str, _Branch]]:
+def _forests(
+    repository_id: UUID, paths: Collection[str], view: View
+) -> dict[str, dict[str, _Branch]]:
     """Return the symbols of some files, each under the one that contains it in the same file."""
-    symbols = live_symbols_in(repository_id=repository_id, paths=paths) if paths else {}
+    symbols = live_symbols_in(repository_id=repository_id, paths=paths, view=view) if paths else {}
     nodes = [node for in_file in symbols.values() for node in in_file]
     vertices = [node.vertex for node in nodes]
     namespace_id = get_repository(repository_id=repository_id).namespace_id
-    parents = parents_of(namespace_id=namespace_id, vertices=vertices)
+    parents = parents_of(namespace_id=namespace_id, vertices=vertices, view=view)
     scores = scores_of(vertices=vertices)
     branches = {node.vertex: _symbol_branch(node, scores.get(node.vertex)) for node in nodes}
     path_of = {node.vertex: node.path for node in nodes}
@@ -269,7 +294,7 @@ def _edge_counts(graph: str) -> dict[str, int]:
         sql.SQL("SELECT {}, count(*) FROM {} e WHERE {}").format(
             sql.Literal(label.value), sql.Identifier(graph, label), cypher.is_head(table="e")
         )
-        for label in EdgeKind
+        for label in (*SNAPSHOT_KINDS, *CROSSING_KINDS)
     )
     with connection.cursor() as cursor:
         cursor.execute(sql.SQL(" UNION ALL ").join(selects))

@@ -6,9 +6,16 @@ from uuid import UUID
 from django.db.models import QuerySet
 
 from codemem.accounts.values import Action, Caller
-from graph.models import Ref, Repository, RepositoryAlias
+from graph.models import DEFAULT_LAYER, Layer, Ref, Repository, RepositoryAlias, Revision
 from graph.remotes import normalize_remote
-from graph.values import RefState, RepositoryValue
+from graph.values import (
+    LIVE,
+    LayerValue,
+    RefState,
+    RepositoryValue,
+    RevisionValue,
+    View,
+)
 
 
 def visible_repositories(
@@ -70,7 +77,7 @@ def get_ref_state(*, repository_id: UUID, ref: str | None) -> RefState:
     """Return what the graph shows of a ref, or of the default branch when none is asked for.
 
     A ref that nobody has seen is not known; the state then says so and answers for no other.
-    Raise Repository.DoesNotExist. Two queries.
+    Raise Repository.DoesNotExist. Two queries, and one for a branch's overlay.
     """
     name = ref or Repository.objects.only("default_branch").get(pk=repository_id).default_branch
     row = Ref.objects.filter(repository_id=repository_id, name=name).first()
@@ -91,6 +98,71 @@ def get_ref_state(*, repository_id: UUID, ref: str | None) -> RefState:
         head_commit=row.head_commit,
         behind_by=0 if is_current else row.commits_behind,
         indexed_at=row.indexed_at,
+        view=_view_of(row),
+    )
+
+
+def newest_revision(*, repository_id: UUID) -> RevisionValue | None:
+    """Return what the default branch shows now: what an overlay made now is based on. One query."""
+    row = (
+        Revision.objects.filter(repository_id=repository_id, layer=DEFAULT_LAYER)
+        .order_by("-pk")
+        .first()
+    )
+    return None if row is None else _revision(row)
+
+
+def find_layer(
+    *, repository_id: UUID, ref_name: str, owner_id: int | None = None
+) -> LayerValue | None:
+    """Return the overlay of a branch, or a user's private one of that name. One query."""
+    row = (
+        Layer.objects.select_related("base_revision")
+        .filter(repository_id=repository_id, ref_name=ref_name, owner_id=owner_id)
+        .first()
+    )
+    return None if row is None else _layer(row)
+
+
+def list_layers(*, repository_id: UUID, owner_id: int | None = None) -> list[LayerValue]:
+    """Return the overlays of a repository's branches, or a user's private ones. One query."""
+    rows = Layer.objects.select_related("base_revision").filter(
+        repository_id=repository_id, owner_id=owner_id
+    )
+    return [_layer(row) for row in rows.order_by("pk")]
+
+
+def _view_of(row: Ref) -> View:
+    if row.layer == DEFAULT_LAYER:
+        return LIVE
+    layer = Layer.objects.filter(pk=row.layer).first()
+    if layer is None:
+        return LIVE
+    return View(repository_id=row.repository_id, layer=layer.pk, revision=layer.base_revision_id)
+
+
+def _revision(row: Revision) -> RevisionValue:
+    return RevisionValue(
+        id=row.pk,
+        repository_id=row.repository_id,
+        layer=row.layer,
+        commit=row.commit,
+        committed_at=row.committed_at,
+        made_at=row.made_at,
+    )
+
+
+def _layer(row: Layer) -> LayerValue:
+    return LayerValue(
+        id=row.pk,
+        repository_id=row.repository_id,
+        ref_name=row.ref_name,
+        owner_id=row.owner_id,
+        base=_revision(row.base_revision),
+        commit=row.commit,
+        made_at=row.made_at,
+        used_at=row.used_at,
+        expires_at=row.expires_at,
     )
 
 

@@ -2,6 +2,7 @@
 
 from graph.queries.nodes import NodeUnknown
 from graph.services.embeddings import store_symbol_embeddings
+from graph.services.entities import ensure_entities
 from graph.services.links import (
     ensure_memory_vertex,
     link,
@@ -16,21 +17,31 @@ from graph.services.repositories import (
     register_repository,
     set_default_branch,
 )
-from graph.services.snapshots import RefNotDefault, put
+from graph.services.snapshots import (
+    BaseRevisionGone,
+    OverlayUnknown,
+    RefNotDefault,
+    put,
+    put_delta,
+)
 from graph.staging import SnapshotInconsistent
 from graph.values import CommitRow
 
 __all__ = [
+    "BaseRevisionGone",
     "CommitRow",
     "NodeUnknown",
+    "OverlayUnknown",
     "RefNotDefault",
     "RemoteTaken",
     "RepositoryNameTaken",
     "SnapshotInconsistent",
+    "ensure_entities",
     "ensure_memory_vertex",
     "link",
     "note_head",
     "put",
+    "put_delta",
     "rank_repository",
     "register_repository",
     "set_default_branch",

@@ -1,102 +1,216 @@
-"""Writing a snapshot: the whole graph of one commit, as the difference to what is stored.
+"""Writing the graph: a whole snapshot, or a delta to what a branch shows, as one revision.
 
-The stored and the desired state are compared file by file through digests; only files that differ
+What is stored and what is wanted are compared file by file through digests; only files that differ
 are staged (COPY into temporary tables) and written by the set-based statements of sql/put.sql.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Final, LiteralString
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final
 from uuid import UUID
 
 from django.db import connection, transaction
 from django.db.models import Case, Value, When
 from django.db.models.functions import Now
-from psycopg import sql
 
 from graph import cypher
-from graph.models import DEFAULT_LAYER, FileVersion, Ref, Repository
-from graph.staging import Desired, FileRows, desired_state, version_columns
-from graph.statements import statements
-from graph.values import (
-    EdgeKind,
-    FileFact,
-    NodeKind,
-    PutReport,
-    RowChanges,
-    Snapshot,
-    SymbolFact,
-    VertexLabel,
-    key_of,
-)
-
-STILL_OPEN: Final = 9_999_999_999
-"""What `vt` says of edges and vertices that live; a number, because agtype indexes no null."""
-
-_ANALYZE_FROM_ROWS: Final = 5_000
+from graph.models import DEFAULT_LAYER, FileVersion, Layer, Ref, Repository, Revision
+from graph.queries.nodes import vertices_by_id
+from graph.services.writer import FileChange, Writer
+from graph.staging import Desired, FileRows, OutsideNode, desired_state, ids_outside
+from graph.values import LIVE, Delta, PutReport, RowChanges, Snapshot, View
 
 
 class RefNotDefault(Exception):
-    """The ref is not the repository's default branch, the only one that the graph shows."""
+    """The ref is not the repository's default branch, the only one that needs no base."""
+
+
+class BaseRevisionGone(Exception):
+    """The revision shows its commit no longer: rows of it were pruned, or it never was."""
+
+
+class OverlayUnknown(Exception):
+    """The ref has no overlay that a delta could be added to."""
 
 
 def put(*, repository_id: UUID, ref_name: str, snapshot: Snapshot) -> PutReport:
-    """Make the graph show this snapshot and return what that changed.
+    """Make the graph show this snapshot of the default branch and return what that changed.
 
-    One transaction; calls for one repository wait for each other. Idempotent: the same snapshot
-    again writes no row. Raise SnapshotInconsistent or RefNotDefault, and Repository.DoesNotExist.
+    One transaction; writes of one branch wait for each other. Idempotent: the same snapshot again
+    writes no row. Raise SnapshotInconsistent or RefNotDefault, and Repository.DoesNotExist.
     """
     desired = desired_state(snapshot)
     with transaction.atomic(), connection.cursor() as cursor:
-        # The first indexing of a large repository takes longer than any question may.
-        cursor.execute("SET LOCAL statement_timeout = 0")
-        cursor.execute(
-            "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"{repository_id}"]
+        _begin(cursor, repository_id, ref_name, owner_id=None)
+        repository = _default_branch(repository_id, ref_name)
+        target = _Target(repository=repository, ref_name=ref_name)
+        changes = _difference(_stored(target), desired)
+        return _write(cursor, target, snapshot, desired, changes)
+
+
+def put_delta(
+    *,
+    repository_id: UUID,
+    ref_name: str,
+    delta: Delta,
+    base_revision: int | None = None,
+    owner_id: int | None = None,
+    expires_at: datetime | None = None,
+) -> PutReport:
+    """Write what differs from what the graph shows; costs what the delta costs.
+
+    Without `base_revision` the delta is to what the ref shows now: the default branch, or a branch
+    that has an overlay. With it the delta is the whole difference of a branch to the default branch
+    as it was at that revision: its overlay is made, or made to hold this and nothing else.
+    `owner_id` makes it a private overlay of that user's, until `expires_at`.
+
+    A file whose edges lead to a node that this delta ends must be in the delta, or
+    SnapshotInconsistent is raised. Raise also RefNotDefault, OverlayUnknown, BaseRevisionGone and
+    Repository.DoesNotExist.
+    """
+    with transaction.atomic(), connection.cursor() as cursor:
+        is_default = _begin(cursor, repository_id, ref_name, owner_id=owner_id)
+        if is_default and base_revision is None:
+            repository = _default_branch(repository_id, ref_name)
+            target = _Target(repository=repository, ref_name=ref_name)
+        else:
+            layer = _layer(repository_id, ref_name, base_revision, owner_id, expires_at)
+            target = _Target(repository=layer.repository, ref_name=ref_name, overlay=layer)
+        desired = desired_state(delta, outside=_outside(target.view, repository_id, delta))
+        touched = [*desired.files, *delta.removed, *delta.returned]
+        stored = _stored(target, touched if base_revision is None else None)
+        hidden = frozenset(delta.removed if target.overlay else ())
+        changes = _difference(stored, desired, hidden=hidden)
+        return _write(cursor, target, delta, desired, changes)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Target:
+    """The branch that is written, and its overlay unless it is the default branch."""
+
+    repository: Repository
+    ref_name: str
+    overlay: Layer | None = None
+
+    @property
+    def layer(self) -> int:
+        return self.overlay.pk if self.overlay else DEFAULT_LAYER
+
+    @property
+    def view(self) -> View:
+        if self.overlay is None:
+            return LIVE
+        return View(
+            repository_id=self.repository.pk,
+            layer=self.layer,
+            revision=self.overlay.base_revision_id,
         )
-        repository = Repository.objects.get(pk=repository_id)
-        _refuse_other_refs(repository, ref_name)
-        report = _write_difference(cursor, repository, desired, at=snapshot.committed_at)
-        _note_indexed(repository_id, ref_name, snapshot.commit, is_unchanged=report.is_unchanged)
-    return report
+
+    def shown_commit(self) -> str | None:
+        if self.overlay is not None:
+            return self.overlay.commit
+        rows = Ref.objects.filter(repository=self.repository, name=self.ref_name)
+        return rows.values_list("indexed_commit", flat=True).first()
 
 
-def _refuse_other_refs(repository: Repository, ref_name: str) -> None:
+def _begin(cursor: Any, repository_id: UUID, ref_name: str, *, owner_id: int | None) -> bool:
+    """Wait until nobody else writes this branch; return whether it is the default branch."""
+    # The first indexing of a large repository takes longer than any question may.
+    cursor.execute("SET LOCAL statement_timeout = 0")
+    # Branches of one repository do not wait for each other; two writers of one branch do.
+    is_default = owner_id is None and _is_default(repository_id, ref_name)
+    name = "" if is_default else f"/{owner_id or ''}/{ref_name}"
+    cursor.execute(
+        "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"{repository_id}{name}"]
+    )
+    return is_default
+
+
+def _is_default(repository_id: UUID, ref_name: str) -> bool:
+    repository = Repository.objects.only("default_branch").get(pk=repository_id)
+    return repository.default_branch in {"", ref_name}
+
+
+def _default_branch(repository_id: UUID, ref_name: str) -> Repository:
+    repository = Repository.objects.get(pk=repository_id)
     if repository.default_branch and ref_name != repository.default_branch:
         raise RefNotDefault(
             f"{ref_name} is not {repository.name}'s default branch, {repository.default_branch}."
         )
+    return repository
 
 
-def _write_difference(
-    cursor: Any, repository: Repository, desired: Desired, *, at: int
-) -> PutReport:
-    difference = _difference(repository.pk, desired)
-    if not difference:
-        return PutReport(files=RowChanges(), symbols=RowChanges(), edges=RowChanges())
-    graph = cypher.ensure_graph(repository.namespace_id)
-    writer = _Writer(cursor=cursor, graph=graph, repository_id=repository.pk, at=at)
-    writer.stage(difference)
-    files = writer.write_files()
-    symbols = writer.write_symbols(difference)
-    writer.write_vertices()
-    edges = writer.write_edges(difference, desired)
-    return PutReport(files=files, symbols=symbols, edges=edges)
+def _layer(
+    repository_id: UUID,
+    ref_name: str,
+    base_revision: int | None,
+    owner_id: int | None,
+    expires_at: datetime | None,
+) -> Layer:
+    """Return the overlay's row, made or set on another base as asked."""
+    known = (
+        Layer.objects.select_related("repository")
+        .filter(repository_id=repository_id, ref_name=ref_name, owner_id=owner_id)
+        .first()
+    )
+    if base_revision is None:
+        if known is None:
+            raise OverlayUnknown(f"{ref_name} has no overlay: say what it is based on.")
+        return known
+    _pin(repository_id, base_revision)
+    layer = known or Layer(
+        repository=Repository.objects.get(pk=repository_id), ref_name=ref_name, owner_id=owner_id
+    )
+    layer.base_revision_id = base_revision
+    layer.expires_at = expires_at
+    layer.save()
+    return layer
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _FileChange:
-    """A file that differs from what is stored; `rows` is None when it is gone."""
+def _pin(repository_id: UUID, revision: int) -> None:
+    """Keep what a revision shows from being pruned while this transaction lasts."""
+    # Pruning marks revisions before it deletes what they show, and waits for this lock.
+    found = Revision.objects.raw(
+        "SELECT id FROM graph_revision"
+        " WHERE id = %s AND repository_id = %s AND layer = 0 AND is_whole FOR SHARE",
+        [revision, repository_id],
+    )
+    if not list(found):
+        raise BaseRevisionGone(f"Revision {revision} is not of this repository, or is pruned.")
 
-    path: str
-    rows: FileRows | None
-    symbols_changed: bool
-    edges_changed: bool
+
+def _outside(view: View, repository_id: UUID, delta: Delta) -> list[OutsideNode]:
+    """Return the nodes that the delta leads to as the graph shows them: they stay as they are."""
+    wanted = ids_outside(delta)
+    touched = {fact.path for fact in delta.files}.union(delta.removed, delta.returned)
+    found = vertices_by_id(repository_id=repository_id, ids=wanted, view=view)
+    return [
+        OutsideNode(id=uid, vertex=known.vertex, kind=known.kind)
+        for uid, known in found.items()
+        if known.path not in touched
+    ]
 
 
-def _difference(repository_id: UUID, desired: Desired) -> list[_FileChange]:
-    stored = {version.file.path: version for version in _live_versions(repository_id)}
+def _stored(target: _Target, paths: Collection[str] | None = None) -> dict[str, FileVersion]:
+    """Return the live file versions of the layer by path: all, or those at some paths."""
+    rows = FileVersion.objects.filter(
+        repository=target.repository, layer=target.layer, valid_to=None
+    )
+    if paths is not None:
+        rows = rows.filter(file__path__in=paths)
+    return {version.file.path: version for version in rows.select_related("file")}
+
+
+def _difference(
+    stored: dict[str, FileVersion], desired: Desired, *, hidden: Collection[str] = ()
+) -> list[FileChange]:
+    """Return what must change so that of all that is stored just the desired remains.
+
+    `hidden` are paths of the base that an overlay says are removed.
+    """
     changes = [
-        _FileChange(
+        FileChange(
             path=path,
             rows=rows,
             symbols_changed=known is None or bytes(known.symbols_digest) != rows.symbols_digest,
@@ -105,221 +219,99 @@ def _difference(repository_id: UUID, desired: Desired) -> list[_FileChange]:
         for path, rows in desired.files.items()
         if (known := stored.get(path)) is None or _differs(known, rows)
     ]
-    gone = [
-        _FileChange(path=path, rows=None, symbols_changed=True, edges_changed=True)
-        for path in stored
-        if path not in desired.files
+    changes += [
+        FileChange(path=path, rows=None, is_removed=True)
+        for path in hidden
+        if (known := stored.get(path)) is None or not known.is_removed
     ]
-    return changes + gone
-
-
-def _live_versions(repository_id: UUID) -> Iterable[FileVersion]:
-    return FileVersion.objects.filter(
-        repository_id=repository_id, layer=DEFAULT_LAYER, valid_to=None
-    ).select_related("file")
+    changes += [
+        FileChange(path=path, rows=None)
+        for path in stored
+        if path not in desired.files and path not in hidden
+    ]
+    return changes
 
 
 def _differs(known: FileVersion, rows: FileRows) -> bool:
     fact = rows.fact
     return (
-        *(known.blob, known.size, known.lines, known.language, known.skipped),
+        *(known.is_removed, known.blob, known.size, known.lines, known.language, known.skipped),
         *(bytes(known.symbols_digest), bytes(known.edges_digest)),
     ) != (
-        *(fact.blob, fact.size, fact.lines, fact.language or "", fact.skipped or ""),
+        *(False, fact.blob, fact.size, fact.lines, fact.language or "", fact.skipped or ""),
         *(rows.symbols_digest, rows.edges_digest),
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Writer:
-    """The steps of one put, on one cursor inside its transaction."""
-
-    cursor: Any
-    graph: str
-    repository_id: UUID
-    at: int
-
-    def stage(self, changes: list[_FileChange]) -> None:
-        self.cursor.execute(statements("put")["make_staging"])
-        self._copy("put_file", _FILE_COLUMNS, (_file_columns(change) for change in changes))
-        self._copy("put_symbol", _SYMBOL_COLUMNS, map(_symbol_columns, _symbols(changes)))
-        self._analyze("put_file", "put_symbol")
-
-    def write_files(self) -> RowChanges:
-        self._analyze_grown("graph_sourcefile", self._execute("add_source_files"))
-        self._execute("identify_files")
-        self._analyze("put_file")
-        changes = RowChanges(
-            closed=self._execute("close_file_versions"),
-            updated=self._execute("update_file_versions"),
-            opened=self._execute("open_file_versions"),
-        )
-        self._analyze_grown("graph_fileversion", changes.opened)
-        return changes
-
-    def write_symbols(self, changes: list[_FileChange]) -> RowChanges:
-        self._analyze_grown("graph_symbol", self._execute("add_symbols"))
-        self._execute("rename_symbols")
-        self._execute("identify_symbols")
-        keys = {tuple(name): (symbol, file) for *name, symbol, file in self.cursor.fetchall()}
-        rows = (
-            (*keys[fact.path, fact.local_name, fact.ordinal], *version_columns(fact))
-            for fact in _symbols(changes)
-        )
-        self._copy("put_version", _VERSION_COLUMNS, rows)
-        self._analyze("put_version")
-        written = RowChanges(
-            closed=self._execute("close_symbol_versions"),
-            updated=self._execute("update_symbol_versions"),
-            opened=self._execute("open_symbol_versions"),
-        )
-        self._analyze_grown("graph_symbolversion", written.opened)
-        return written
-
-    def write_vertices(self) -> None:
-        self._execute("stage_symbol_vertices")
-        self._execute("stage_file_vertices")
-        self._analyze("put_vertex")
-        for label in (VertexLabel.SYMBOL, VertexLabel.FILE):
-            changed = self._execute("update_vertices", label=label.title)
-            changed += self._execute("add_vertices", label=label.title, label_id=label.value)
-            self._analyze_grown(label.title, changed, schema=self.graph)
-
-    def write_edges(self, changes: list[_FileChange], desired: Desired) -> RowChanges:
-        vertices = self._resolve(changes, desired)
-        self._copy("put_edge", _EDGE_COLUMNS, _edge_columns(changes, vertices))
-        self._analyze("put_edge")
-        total = [0, 0, 0]
-        for label in EdgeKind:
-            closed = self._execute("close_edges", label=label)
-            updated = self._execute("update_edges", label=label)
-            opened = self._execute("open_edges", label=label)
-            self._analyze_grown(label, opened, schema=self.graph)
-            total = [total[0] + closed, total[1] + updated, total[2] + opened]
-        return RowChanges(closed=total[0], updated=total[1], opened=total[2])
-
-    def _resolve(self, changes: list[_FileChange], desired: Desired) -> dict[str, int]:
-        """Return the vertices of all files and symbols that staged edges touch."""
-        ids = {
-            end
-            for change in changes
-            if change.rows is not None
-            for row in change.rows.edges
-            for end in (row.source, row.target)
-        }
-        ids.update(change.rows.fact.id for change in changes if change.rows is not None)
-        self._copy("put_node", _NODE_COLUMNS, (_node_columns(uid, desired) for uid in ids))
-        self._analyze("put_node")
-        self._execute("resolve_nodes")
-        return dict(self.cursor.fetchall())
-
-    def _execute(self, name: str, *, label: str = "", label_id: int = 0) -> int:
-        """Run one statement of put.sql and return how many rows it touched."""
-        parameters = {
-            "repository": self.repository_id,
-            "layer": DEFAULT_LAYER,
-            "at": self.at,
-            "open": STILL_OPEN,
-            "symbol_label": VertexLabel.SYMBOL.value,
-            "file_label": VertexLabel.FILE.value,
-            "label": label,
-            "label_id": label_id,
-        }
-        statement = sql.SQL(statements("put")[name]).format(
-            graph=sql.Identifier(self.graph),
-            label=sql.Identifier(label or "none"),
-            live=cypher.is_head(table="e"),
-            **{key: cypher.property_of(key, table="e") for key in ("f", "vf", "c", "r", "o")},
-        )
-        self.cursor.execute(statement, parameters)
-        return int(self.cursor.rowcount)
-
-    def _copy(self, table: LiteralString, columns: LiteralString, rows: Iterable[Any]) -> None:
-        with self.cursor.copy(f"COPY {table} ({columns}) FROM STDIN") as copy:
-            for row in rows:
-                copy.write_row(row)
-
-    def _analyze(self, *tables: LiteralString) -> None:
-        # Autovacuum never sees temporary tables; without statistics every join below is a guess.
-        for table in tables:
-            self.cursor.execute(sql.SQL("ANALYZE {}").format(sql.Identifier(table)))
-
-    def _analyze_grown(self, table: str, new_rows: int, *, schema: str = "public") -> None:
-        # A new repository is not in the statistics: taken for a single row, it would be joined row
-        # by row. Autovacuum comes too late, for this transaction and for the first questions.
-        if new_rows >= _ANALYZE_FROM_ROWS:
-            self.cursor.execute(sql.SQL("ANALYZE {}").format(sql.Identifier(schema, table)))
-
-
-_FILE_COLUMNS: Final = (
-    "path, is_removed, symbols_changed, edges_changed,"
-    " blob, size, lines, language, skipped, symbols_digest, edges_digest"
-)
-_SYMBOL_COLUMNS: Final = "path, local_name, kind, ordinal, qualified_name, name"
-_VERSION_COLUMNS: Final = (
-    "symbol_id, file_id, start_line, end_line, language, visibility, is_test, signature, doc,"
-    " source_text, body_hash, tokens, embedding_digest"
-)
-_NODE_COLUMNS: Final = "uid, path, local_name, kind, ordinal"
-_EDGE_COLUMNS: Final = "label, source, target, file_id, confidence, rule, line_offset"
-
-
-def _file_columns(change: _FileChange) -> tuple[object, ...]:
-    rows = change.rows
-    if rows is None:
-        return (change.path, True, True, True, *[None] * 7)
-    fact = rows.fact
-    return (
-        *(change.path, False, change.symbols_changed, change.edges_changed),
-        *(fact.blob, fact.size, fact.lines, fact.language or "", fact.skipped or ""),
-        *(rows.symbols_digest, rows.edges_digest),
+def _write(
+    cursor: Any,
+    target: _Target,
+    facts: Snapshot | Delta,
+    desired: Desired,
+    changes: list[FileChange],
+) -> PutReport:
+    if not changes and target.shown_commit() == facts.commit:
+        return _UNCHANGED
+    revision = Revision.objects.create(
+        repository=target.repository,
+        layer=target.layer,
+        commit=facts.commit,
+        committed_at=facts.committed_at,
     )
+    report = _UNCHANGED
+    if changes:
+        report = _write_rows(cursor, target, desired, changes, revision=revision.pk)
+    _note_indexed(target, facts.commit)
+    return replace(report, revision=revision.pk)
 
 
-def _symbols(changes: list[_FileChange]) -> Iterator[SymbolFact]:
-    for change in changes:
-        if change.rows is not None and change.symbols_changed:
-            yield from change.rows.symbols
+_UNCHANGED: Final = PutReport(files=RowChanges(), symbols=RowChanges(), edges=RowChanges())
 
 
-def _symbol_columns(fact: SymbolFact) -> tuple[object, ...]:
-    return (
-        *(fact.path, fact.local_name, fact.kind, fact.ordinal),
-        *(fact.qualified_name, fact.name),
+def _write_rows(
+    cursor: Any,
+    target: _Target,
+    desired: Desired,
+    changes: list[FileChange],
+    *,
+    revision: int,
+) -> PutReport:
+    repository = target.repository
+    writer = Writer(
+        cursor=cursor,
+        graph=cypher.ensure_graph(repository.namespace_id),
+        namespace_id=repository.namespace_id,
+        repository_id=repository.pk,
+        layer=target.layer,
+        revision=revision,
     )
+    writer.stage(changes)
+    files = writer.write_files()
+    symbols = writer.write_symbols(changes)
+    writer.write_vertices()
+    edges = writer.write_edges(changes, desired)
+    return PutReport(files=files, symbols=symbols, edges=edges)
 
 
-def _node_columns(uid: str, desired: Desired) -> tuple[object, ...]:
-    match desired.nodes[uid]:
-        case SymbolFact() as fact:
-            return (uid, fact.path, fact.local_name, fact.kind, fact.ordinal)
-        case FileFact() as fact:
-            return (uid, fact.path, None, NodeKind.FILE, None)
-
-
-def _edge_columns(
-    changes: list[_FileChange], vertices: Mapping[str, int]
-) -> Iterator[tuple[object, ...]]:
-    for change in changes:
-        if change.rows is None or not change.edges_changed:
-            continue
-        file = key_of(vertices[change.rows.fact.id])
-        for row in change.rows.edges:
-            source, target = vertices[row.source], vertices[row.target]
-            yield (row.label, source, target, file, row.confidence, row.rule, row.line_offset)
-
-
-def _note_indexed(repository_id: UUID, ref_name: str, commit: str, *, is_unchanged: bool) -> None:
-    ref, _ = Ref.objects.get_or_create(
-        repository_id=repository_id,
-        name=ref_name,
+def _note_indexed(target: _Target, commit: str) -> None:
+    if target.overlay is not None:
+        Layer.objects.filter(pk=target.layer).update(commit=commit, used_at=Now())
+        if target.overlay.owner_id is not None:
+            return
+    Ref.objects.get_or_create(
+        repository=target.repository,
+        name=target.ref_name,
         defaults={"head_commit": commit, "head_seen_at": Now()},
     )
-    if ref.indexed_commit == commit and is_unchanged:
-        return
-    Ref.objects.filter(pk=ref.pk).update(
+    Ref.objects.filter(repository=target.repository, name=target.ref_name).update(
+        layer=target.layer,
         indexed_commit=commit,
         indexed_at=Now(),
         # Whoever saw a newer head counts again; until then the distance is not known.
         commits_behind=Case(When(head_commit=commit, then=Value(0)), default=None),
     )
+    if target.overlay is None:
+        # The default branch was another one: layer 0 shows that no longer.
+        Ref.objects.filter(repository=target.repository, layer=DEFAULT_LAYER).exclude(
+            name=target.ref_name
+        ).exclude(indexed_commit="").update(indexed_commit="", indexed_at=None)

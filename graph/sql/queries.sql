@@ -14,12 +14,11 @@ cross join lateral (
                 select true from graph_symbol symbol
                 join graph_symbolversion version on version.symbol_id = symbol.id
                 where symbol.id = score.node & (1::bigint << 48) - 1 and symbol.kind = any (%(kinds)s)
-                    and version.layer = %(layer)s and version.valid_to is null
+                    and {seen}
                 limit 1)
             when %(file_label)s then %(with_files)s and (
                 select true from graph_fileversion version
-                where version.file_id = score.node & (1::bigint << 48) - 1
-                    and version.layer = %(layer)s and version.valid_to is null
+                where version.file_id = score.node & (1::bigint << 48) - 1 and not version.is_removed and {seen}
                 limit 1)
             else false end
     order by score.rank desc
@@ -40,8 +39,33 @@ left join (
     select symbol.file_id, count(*) as number, sum(own.rank) as rank
     from graph_symbolversion symbol
     left join graph_nodescore own on own.node = %(symbol_label)s::bigint << 48 | symbol.symbol_id
-    where symbol.repository_id = %(repository)s and symbol.layer = %(layer)s and symbol.valid_to is null
+    where symbol.repository_id = %(repository)s and {symbol_seen}
     group by symbol.file_id
 ) symbols on symbols.file_id = file.id
-where version.repository_id = %(repository)s and version.layer = %(layer)s and version.valid_to is null
+where version.repository_id = %(repository)s and not version.is_removed and {file_seen}
     and starts_with(file.path, %(prefix)s)
+
+-- name: vertices_by_id
+-- What text ids of a repository mean in a view; each id comes with all its readings.
+with wanted as (
+    select * from unnest(%(uids)s::text[], %(paths)s::text[], %(local_names)s::text[], %(ordinals)s::int[])
+        as reading (uid, path, local_name, ordinal)
+)
+select wanted.uid, %(symbol_label)s::bigint << 48 | symbol.id, symbol.kind::text, symbol.path
+from wanted
+join graph_symbol symbol
+    on symbol.repository_id = %(repository)s and symbol.path = wanted.path
+        and symbol.local_name = wanted.local_name and symbol.ordinal = wanted.ordinal
+join graph_symbolversion version on version.symbol_id = symbol.id and {symbol_is_seen}
+where wanted.local_name is not null
+union all
+select wanted.uid, %(file_label)s::bigint << 48 | file.id, 'file', file.path
+from wanted
+join graph_sourcefile file on file.repository_id = %(repository)s and file.path = wanted.path
+join graph_fileversion version on version.file_id = file.id and not version.is_removed and {file_is_seen}
+where wanted.local_name is null
+union all
+select entity.key, entity.label::bigint << 48 | entity.id, '', null
+from graph_entity entity
+join graph_repository repository on repository.namespace_id = entity.namespace_id
+where repository.id = %(repository)s and entity.label between 5 and 8 and entity.key = any (%(keys)s)

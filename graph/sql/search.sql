@@ -1,20 +1,26 @@
 -- The generators of graph.search: each returns symbol keys and scores, best first, and applies the
--- same filters. Each begins with a line "-- name: ...".
+-- same filters; {seen} is the condition that the view shows the version. Each begins with a line "-- name: ...".
 
 -- name: by_name
 -- Symbols called so: bare name, name in the file, whole qualified name. More of the name is better.
+with named as (
+    select id from graph_symbol symbol
+    where symbol.repository_id = any (%(repositories)s)
+        and (symbol.name = any (%(names)s)
+            or symbol.name = any (select substring(n from '[^.]*$') from unnest(%(names)s::text[]) n)
+                and symbol.local_name = any (%(names)s))
+    union
+    select symbol_id from graph_symbolversion version
+    where version.repository_id = any (%(repositories)s) and version.qualified_name = any (%(names)s)
+)
 select symbol.id,
-    case when symbol.qualified_name = any (%(names)s) then 3 when symbol.local_name = any (%(names)s) then 2 else 1 end
+    case when version.qualified_name = any (%(names)s) then 3 when symbol.local_name = any (%(names)s) then 2 else 1 end
     as score
-from graph_symbol symbol
-join graph_symbolversion version
-    on version.symbol_id = symbol.id and version.layer = %(layer)s and version.valid_to is null
+from named
+join graph_symbol symbol on symbol.id = named.id
+join graph_symbolversion version on version.symbol_id = symbol.id and {seen}
 left join graph_nodescore rank on rank.node = 3::bigint << 48 | symbol.id
-where symbol.repository_id = any (%(repositories)s)
-    and (symbol.name = any (%(names)s) or symbol.qualified_name = any (%(names)s)
-        or (symbol.name = any (select substring(n from '[^.]*$') from unnest(%(names)s::text[]) n)
-            and symbol.local_name = any (%(names)s)))
-    and (%(kind)s::text is null or symbol.kind = %(kind)s)
+where (%(kind)s::text is null or symbol.kind = %(kind)s)
     and (%(language)s::text is null or version.language = %(language)s)
     and starts_with(symbol.path, %(prefix)s)
 order by score desc, rank.rank desc nulls last, symbol.id
@@ -25,7 +31,7 @@ limit %(limit)s
 select symbol.id, -(version.tokens <@> to_bm25query(%(words)s, %(index)s)) as score
 from graph_symbolversion version
 join graph_symbol symbol on symbol.id = version.symbol_id
-where version.repository_id = any (%(repositories)s) and version.layer = %(layer)s and version.valid_to is null
+where version.repository_id = any (%(repositories)s) and {seen}
     and (%(kind)s::text is null or symbol.kind = %(kind)s)
     and (%(language)s::text is null or version.language = %(language)s)
     and starts_with(symbol.path, %(prefix)s)
@@ -38,7 +44,7 @@ select symbol.id, ts_rank(to_tsvector('simple', version.tokens), to_tsquery('sim
 from graph_symbolversion version
 join graph_symbol symbol on symbol.id = version.symbol_id
 where to_tsvector('simple', version.tokens) @@ to_tsquery('simple', %(question)s)
-    and version.repository_id = any (%(repositories)s) and version.layer = %(layer)s and version.valid_to is null
+    and version.repository_id = any (%(repositories)s) and {seen}
     and (%(kind)s::text is null or symbol.kind = %(kind)s)
     and (%(language)s::text is null or version.language = %(language)s)
     and starts_with(symbol.path, %(prefix)s)
@@ -50,7 +56,7 @@ limit %(limit)s
 select symbol.id, 1 - (version.embedding <=> %(vector)s::halfvec) as score
 from graph_symbolversion version
 join graph_symbol symbol on symbol.id = version.symbol_id
-where version.repository_id = any (%(repositories)s) and version.layer = %(layer)s and version.valid_to is null
+where version.repository_id = any (%(repositories)s) and {seen}
     and version.embedding is not null and version.embedding_fingerprint = %(fingerprint)s
     and (%(kind)s::text is null or symbol.kind = %(kind)s)
     and (%(language)s::text is null or version.language = %(language)s)

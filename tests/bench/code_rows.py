@@ -10,28 +10,29 @@ import numpy as np
 from psycopg import sql
 
 from graph import cypher
-from graph.models import DEFAULT_LAYER
-from graph.services.snapshots import STILL_OPEN
+from graph.models import DEFAULT_LAYER, Revision
+from graph.services.writer import STILL_OPEN
 from graph.staging import version_columns
-from graph.values import FileFact, NodeKind, SymbolFact, VertexLabel, graph_id
+from graph.values import EdgeSource, FileFact, NodeKind, SymbolFact, VertexLabel, graph_id
 from tests.bench.code_graph import SYMBOLS_PER_FILE, CodeGraph, Edges, symbol_fact
 from tests.bench.copying import copy_lines, copy_rows, take_ids, without_indexes
 
 COMMITTED_AT: Final = 1_760_000_000
-_FORMERLY: Final = 1_700_000_000
+_FORMERLY: Final = 0  # a revision before all others
 _UNKNOWN_DIGEST: Final = bytes(32)  # whoever indexes this again must not think it is the same
 
 _FILE_COLUMNS: Final = ("id", "repository_id", "path")
 _FILE_VERSION_COLUMNS: Final = (
     *("file_id", "repository_id", "layer", "blob", "size", "lines", "language", "skipped"),
-    *("symbols_digest", "edges_digest", "valid_from"),
+    *("is_removed", "symbols_digest", "edges_digest", "valid_from"),
 )
 _SYMBOL_COLUMNS: Final = (
     *("id", "repository_id", "path", "local_name", "kind", "ordinal", "qualified_name", "name"),
 )
 _SYMBOL_VERSION_COLUMNS: Final = (
-    *("symbol_id", "repository_id", "file_id", "layer", "start_line", "end_line", "language"),
-    *("visibility", "is_test", "signature", "doc", "source_text", "body_hash", "tokens"),
+    *("symbol_id", "repository_id", "file_id", "layer", "qualified_name", "start_line"),
+    *("end_line", "language", "visibility", "is_test", "signature", "doc", "source_text"),
+    *("parameters", "decorators", "cyclomatic", "cognitive", "body_hash", "tokens"),
     *("embedding_digest", "embedding_fingerprint", "valid_from"),
 )
 
@@ -41,6 +42,7 @@ class LoadedCode:
     """Where the code base lies: positions of the synthetic graph are ids from these ranges."""
 
     repository_ids: tuple[UUID, ...]
+    revision: int
     symbol_ids: range
     file_ids: range
 
@@ -52,8 +54,16 @@ def copy_code(
     cursor: Any, *, code: CodeGraph, graph: str, repository_ids: Sequence[UUID]
 ) -> LoadedCode:
     """Write rows, vertices and edges of a code base into empty repositories of one namespace."""
+    revisions = [
+        Revision.objects.create(
+            repository_id=repository_id, commit="c" * 40, committed_at=COMMITTED_AT
+        )
+        for repository_id in repository_ids
+    ]
     loaded = LoadedCode(
         repository_ids=tuple(repository_ids),
+        # One for all of them: it is the newest that counts.
+        revision=revisions[-1].pk,
         symbol_ids=take_ids(cursor, "graph_symbol", code.symbol_count),
         file_ids=take_ids(cursor, "graph_sourcefile", code.file_count),
     )
@@ -98,14 +108,16 @@ def _copy_files(
     facts = list(zip(loaded.file_ids, repositories, code.file_facts(), strict=True))
     rows = ((key, repository, fact.path) for key, repository, fact in facts)
     copy_rows(cursor, "graph_sourcefile", _FILE_COLUMNS, rows)
-    versions = (_file_version(key, repository, fact) for key, repository, fact in facts)
+    versions = (
+        (*_file_version(key, repository, fact), loaded.revision) for key, repository, fact in facts
+    )
     copy_rows(cursor, "graph_fileversion", _FILE_VERSION_COLUMNS, versions)
 
 
 def _file_version(key: int, repository: UUID, fact: FileFact) -> tuple[object, ...]:
     return (
         *(key, repository, DEFAULT_LAYER, fact.blob, fact.size, fact.lines),
-        *(fact.language or "", fact.skipped or "", _UNKNOWN_DIGEST, _UNKNOWN_DIGEST, COMMITTED_AT),
+        *(fact.language or "", fact.skipped or "", False, _UNKNOWN_DIGEST, _UNKNOWN_DIGEST),
     )
 
 
@@ -124,6 +136,7 @@ def _copy_symbols(
         (
             *(key, repository, loaded.file_ids[number // SYMBOLS_PER_FILE], DEFAULT_LAYER),
             *_version_columns(code.number_in_repository(number)),
+            loaded.revision,
         )
         for number, (key, repository, _) in enumerate(_symbols(code, loaded, repositories))
     )
@@ -140,14 +153,19 @@ def _symbols(
 @cache
 def _version_columns(number: int) -> tuple[object, ...]:
     """Return what `put` stages of the nth symbol of the imagined code base."""
-    return (*version_columns(symbol_fact(number)), "", COMMITTED_AT)
+    return (*version_columns(symbol_fact(number)), "")
 
 
 def _copy_vertices(
     cursor: Any, code: CodeGraph, loaded: LoadedCode, repositories: Sequence[UUID], graph: str
 ) -> None:
     symbols = (
-        _vertex_line(VertexLabel.SYMBOL, key, repository, fact, name=fact.name, kind=fact.kind)
+        _vertex_line(
+            *(VertexLabel.SYMBOL, key, repository, fact),
+            name=fact.name,
+            kind=fact.kind,
+            revision=loaded.revision,
+        )
         for key, repository, fact in _symbols(code, loaded, repositories)
     )
     files = (
@@ -155,6 +173,7 @@ def _copy_vertices(
             *(VertexLabel.FILE, key, repository, fact),
             name=fact.path.rpartition("/")[2],
             kind=NodeKind.FILE,
+            revision=loaded.revision,
         )
         for key, repository, fact in zip(
             loaded.file_ids, repositories, code.file_facts(), strict=True
@@ -173,9 +192,11 @@ def _vertex_line(
     *,
     name: str,
     kind: NodeKind,
+    revision: int,
 ) -> str:
     properties = cypher.agtype_text(
         {
+            "head": True,
             "uid": fact.id,
             "name": name,
             "qname": fact.qualified_name if isinstance(fact, SymbolFact) else fact.path,
@@ -183,7 +204,7 @@ def _vertex_line(
             "path": fact.path,
             "repo": str(repository),
             "lang": fact.language,
-            "vf": COMMITTED_AT,
+            "vf": revision,
             "vt": STILL_OPEN,
         }
     )
@@ -198,14 +219,15 @@ def _edge_lines(code: CodeGraph, loaded: LoadedCode, edges: Edges) -> Iterator[s
         for nodes in (edges.sources, edges.targets)
     )
     files = code.files_of(edges.sources) + loaded.file_ids.start
-    known = f'"c":{edges.rule.confidence},"r":"{edges.rule}","o":'
+    sources_bits = EdgeSource.SYNTAX.value
+    known = f'"s":{sources_bits},"c":{edges.rule.confidence},"r":"{edges.rule}","o":'
     rows = zip(
         *(column.tolist() for column in (sources, targets, files, edges.line_offsets)), strict=True
     )
     for number, (source, target, file, offset) in enumerate(rows):
         life = (
-            f'"head":true,"vf":{COMMITTED_AT},"vt":{STILL_OPEN}'
+            f'"head":true,"vf":{loaded.revision},"vt":{STILL_OPEN}'
             if number < edges.live
-            else f'"head":false,"vf":{_FORMERLY},"vt":{COMMITTED_AT}'
+            else f'"head":false,"vf":{_FORMERLY},"vt":{loaded.revision}'
         )
         yield f'{source}\t{target}\t{{{life},"l":{DEFAULT_LAYER},"f":{file},{known}{offset}}}\n'

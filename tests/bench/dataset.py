@@ -25,7 +25,7 @@ from codemem.accounts.models import Namespace, User
 from codemem.accounts.values import Caller
 from graph import cypher
 from graph import services as graph
-from graph.models import Ref, Repository, SourceFile, Symbol
+from graph.models import Ref, Repository, Revision, SourceFile, Symbol
 from memory.indexes import ensure_vector_indexes
 from tests.bench.code_graph import REPOSITORY_SHARES, CodeGraph, make_code_graph
 from tests.bench.code_rows import LoadedCode, analyze, copy_code
@@ -212,6 +212,7 @@ def _found(code: CodeGraph, load_seconds: dict[str, float]) -> Dataset:
     )
     loaded = LoadedCode(
         repository_ids=tuple(repository.pk for repository in repositories),
+        revision=Revision.objects.latest("pk").pk,
         symbol_ids=_range(Symbol.objects.earliest("pk").pk, code.symbol_count),
         file_ids=_range(SourceFile.objects.earliest("pk").pk, code.file_count),
     )

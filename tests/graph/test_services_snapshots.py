@@ -8,7 +8,7 @@ from django.db import connection
 
 from codemem.accounts.models import Namespace
 from graph import cypher, queries
-from graph.models import FileVersion, Ref, Repository, Symbol, SymbolVersion
+from graph.models import FileVersion, Ref, Repository, Revision, Symbol, SymbolVersion
 from graph.services import RefNotDefault, SnapshotInconsistent, put
 from graph.services.embeddings import store_symbol_embeddings
 from graph.values import EdgeKind, NodeKind, PutReport, RowChanges, Snapshot
@@ -32,6 +32,11 @@ def live_edges(repository: Repository) -> set[tuple[str, str, str]]:
         columns=("label", "source", "target"),
     )
     return {(label, source, target) for label, source, target in rows}
+
+
+def revisions(repository: Repository) -> list[int]:
+    rows = Revision.objects.filter(repository=repository).order_by("pk")
+    return list(rows.values_list("pk", flat=True))
 
 
 def live_symbols(repository: Repository) -> set[str]:
@@ -82,8 +87,9 @@ def test_a_removed_file_ends_its_symbols_and_edges_and_is_remembered(repository)
     assert live_symbols(repository) == {"a.foo"}
     assert live_edges(repository) == set()
     gone = SymbolVersion.objects.get(symbol__qualified_name="b.bar")
-    assert (gone.valid_from, gone.valid_to) == (1_000, 2_000)
-    assert FileVersion.objects.get(file__path="b.py").valid_to == 2_000
+    first, second = revisions(repository)
+    assert (gone.valid_from, gone.valid_to) == (first, second)
+    assert FileVersion.objects.get(file__path="b.py").valid_to == second
 
 
 def test_a_renamed_symbol_is_another_symbol(repository):
@@ -106,7 +112,7 @@ def test_a_new_definition_brings_an_edge_from_a_file_that_did_not_change(reposit
     report = put_main(repository, snapshot(FOO, BAR, edges=[BAR_CALLS_FOO], at=2_000))
 
     assert live_edges(repository) == {("CALLS", "sym:b.py#bar", "sym:a.py#foo")}
-    assert report.files == RowChanges(opened=1, updated=1)
+    assert report.files == RowChanges(opened=2, closed=1)
     assert report.symbols == RowChanges(opened=1)
 
 
@@ -119,8 +125,9 @@ def test_a_function_that_moves_down_its_file_changes_no_edge(repository):
     report = put_main(repository, snapshot(FOO, moved, edges=edges, files=files, at=2_000))
 
     assert report.edges == RowChanges()
-    assert report.symbols == RowChanges(updated=1)
-    assert SymbolVersion.objects.get(symbol__qualified_name="b.bar").start_line == 13
+    assert report.symbols == RowChanges(opened=1, closed=1)
+    moved_bar = SymbolVersion.objects.get(symbol__qualified_name="b.bar", valid_to=None)
+    assert moved_bar.start_line == 13
 
 
 def test_a_function_that_says_something_else_begins_a_version(repository):
@@ -131,7 +138,8 @@ def test_a_function_that_says_something_else_begins_a_version(repository):
 
     assert report.symbols == RowChanges(opened=1, closed=1)
     spans = SymbolVersion.objects.order_by("id").values_list("valid_from", "valid_to")
-    assert list(spans) == [(1_000, 2_000), (2_000, None)]
+    first, second = revisions(repository)
+    assert list(spans) == [(first, second), (second, None)]
 
 
 def test_a_function_that_becomes_a_class_takes_its_edges_along(repository):
@@ -147,13 +155,13 @@ def test_a_function_that_becomes_a_class_takes_its_edges_along(repository):
     assert [row.node.id for row in found.dependents] == ["sym:b.py#bar"]
 
 
-def test_an_edge_that_is_known_better_is_corrected_in_place(repository):
+def test_an_edge_that_is_known_better_begins_anew(repository):
     put_main(repository, snapshot(FOO, BAR, edges=[BAR_CALLS_FOO]))
     better = [BAR_CALLS_FOO._replace(confidence=0.99, rule="type")]
 
     report = put_main(repository, snapshot(FOO, BAR, edges=better))
 
-    assert report.edges == RowChanges(updated=1)
+    assert report.edges == RowChanges(opened=1, closed=1)
     assert put_main(repository, snapshot(FOO, BAR, edges=better)).is_unchanged
 
 
@@ -202,11 +210,12 @@ def test_vertices_say_from_when_to_when_they_were_there(repository):
         columns=("uid", "begin", "end"),
     )
 
+    first, second = revisions(repository)
     assert set(rows) == {
-        ("sym:a.py#foo", 1_000, 9_999_999_999),
-        ("sym:b.py#bar", 1_000, 2_000),
-        ("file:a.py", 1_000, 9_999_999_999),
-        ("file:b.py", 1_000, 2_000),
+        ("sym:a.py#foo", first, 9_999_999_999),
+        ("sym:b.py#bar", first, second),
+        ("file:a.py", first, 9_999_999_999),
+        ("file:b.py", first, second),
     }
 
 

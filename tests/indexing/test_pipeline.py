@@ -16,7 +16,7 @@ from codemem.accounts.models import Namespace
 from graph import cypher
 from graph import queries as graph
 from graph.models import FileVersion, NodeScore, Repository, SymbolVersion
-from graph.services import snapshots
+from graph.services import snapshots, writer
 from indexing import contents, extraction, pipeline, queries, services
 from indexing.facts import EXTRACTOR_VERSION
 from indexing.git import Mirror
@@ -519,7 +519,7 @@ MOMENTS = {
     "fetched": (pipeline, "_note_head"),
     "half parsed": (contents, "_store"),
     "parsed": (pipeline, "_manifests"),
-    "half written": (snapshots._Writer, "write_edges"),
+    "half written": (writer.Writer, "write_edges"),
     "written, not noted": (snapshots, "_note_indexed"),
     "written, not ranked": (pipeline, "_rank"),
     "ranked, not finished": (services, "finish"),
