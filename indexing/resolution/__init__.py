@@ -48,6 +48,6 @@ def resolve_files(
     tree = WholeTree(files, known)
     resolver = Resolver(tree, known)
     for path in tree.files:
-        tree.add(path, resolver.derived(path))
+        tree.add(path, sorted(resolver.derived(path)))
     for path in tree.files:
         yield resolver.resolve(path)

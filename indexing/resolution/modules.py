@@ -129,6 +129,11 @@ def offers(path: str, facts: BlobFacts, manifests: Manifests) -> Iterator[Key]:
         yield ("module", module)
 
 
+def name_of(path: str, facts: BlobFacts) -> str:
+    """Return the key of the module that a file is, or is part of; its content says so."""
+    return _SCHEMES[language_named(facts.language).imports].name_of(path, facts)
+
+
 class DottedModules:
     """Python: `package.module` below a source root; a file is a module."""
 

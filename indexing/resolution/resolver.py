@@ -1,5 +1,6 @@
 """One tree's resolver: what each file's symbols and edges are, and what that depends on."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from graph.values import EdgeFact, SymbolFact
@@ -7,6 +8,7 @@ from indexing.resolution.edges import Edges
 from indexing.resolution.manifests import Manifests
 from indexing.resolution.modules import Modules
 from indexing.resolution.names import Names
+from indexing.resolution.offers import offered
 from indexing.resolution.program import Program, Symbol
 from indexing.resolution.reading import Key, Reading, Tree
 from indexing.resolution.symbols import Symbols
@@ -16,13 +18,17 @@ from indexing.resolution.symbols import Symbols
 class FileResolution:
     """One file's part of the graph: its symbols, and the edges that leave it and them.
 
-    `consulted` are the keys that another tree must answer alike for the result to be the same.
+    `consulted` are the keys that another tree must answer alike for the result to be the same;
+    `offered` those by which the file is found, `derived` those of them that say which types its
+    own derive from.
     """
 
     path: str
     symbols: list[SymbolFact]
     edges: list[EdgeFact]
     consulted: frozenset[Key]
+    offered: frozenset[Key]
+    derived: frozenset[Key]
 
 
 class Resolver:
@@ -32,26 +38,39 @@ class Resolver:
         self.reading = Reading(tree)
         modules = Modules(self.reading, manifests)
         self.program = Program(self.reading, modules)
+        self._manifests = manifests
+        self._derived: dict[str, frozenset[Key]] = {}
         self._symbols = Symbols(self.program, modules)
         self._edges = Edges(Names(self.program, modules))
 
-    def derived(self, path: str) -> list[Key]:
+    def derived(self, path: str) -> frozenset[Key]:
         """Return the keys by which a file is found as one that derives from others' types."""
-        self.reading.begin(None)
-        bases = self._edges.types.bases
-        found = dict.fromkeys(
-            base
-            for number in self.program.tables(path).bases
-            for base in bases(Symbol(path, number))
-            if isinstance(base, Symbol)
-        )
-        return [("derived", self.program.id(base)) for base in found]
+        known = self._derived.get(path)
+        if known is None:
+            known = self._derived[path] = frozenset(self._derived_of(path))
+        return known
 
     def resolve(self, path: str) -> FileResolution:
         """Resolve one file. What derives from its types must be known to the tree by now."""
         self.reading.begin(path)
         symbols = self._symbols.of(path)
         edges = self._edges.of(path)
+        consulted = frozenset(self.reading.keys)
+        derived = self.derived(path)
+        facts = self.program.tables(path).facts
         return FileResolution(
-            path=path, symbols=symbols, edges=edges, consulted=frozenset(self.reading.keys)
+            path=path,
+            symbols=symbols,
+            edges=edges,
+            consulted=consulted,
+            offered=derived.union(offered(path, facts, self._manifests)),
+            derived=derived,
         )
+
+    def _derived_of(self, path: str) -> Iterator[Key]:
+        self.reading.begin(None)
+        bases = self._edges.types.bases
+        for number in self.program.tables(path).bases:
+            for base in bases(Symbol(path, number)):
+                if isinstance(base, Symbol):
+                    yield ("derived", self.program.id(base))
