@@ -1,4 +1,4 @@
-"""What one file lets others know, facet by facet: two contents are compared to see who is concerned.
+"""What one file lets others know, facet by facet, so that two contents of it can be compared.
 
 Every key that resolution notes (`reading.keys`) stands here with its value, except for what files
 derive from each other's types. Lines and positions are no part of any value, so that an edit
@@ -49,8 +49,8 @@ def _facets(tables: FileTables, module: str) -> Iterator[tuple[Key, object]]:
         yield ("shape", module, group), (*place, *about, *text)
     for number, definition in enumerate(tables.definitions):
         if definition.kind is None and definition.receiver:
-            place = (tables.path, definition.receiver, scopes.name(definition.parent))
-            yield ("shape", module, tables.groups[number]), place
+            member = (tables.path, definition.receiver, scopes.name(definition.parent))
+            yield ("shape", module, tables.groups[number]), member
     for binding in tables.facts.bindings:
         yield from _binding_facets(tables, module, scopes, binding)
     for reference in tables.facts.references:

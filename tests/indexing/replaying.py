@@ -1,4 +1,4 @@
-"""A resolved tree in memory, brought from one state to the next; and the question if it is right."""
+"""A resolved tree in memory, brought from one state to the next, and compared with another."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field

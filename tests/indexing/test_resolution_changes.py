@@ -93,7 +93,7 @@ class Author:
     """Edits a tree at random: lines moved between files, names changed, files come and gone."""
 
     def __init__(self, sources: dict[str, str], seed: int) -> None:
-        self.random = random.Random(seed)  # noqa: S311
+        self.random = random.Random(seed)
         self.sources = dict(sources)
         self.original = dict(sources)
         self.words = sorted(
