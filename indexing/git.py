@@ -16,13 +16,13 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Self
+from typing import IO, TYPE_CHECKING, NamedTuple, Self
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from graph.remotes import redact_credentials
@@ -116,6 +116,25 @@ class ChangedPath:
     old_blob: str | None
     new_blob: str | None
     new_mode: str | None
+
+
+class FileChange(NamedTuple):
+    """What one commit did to one file; lines are 0 for what is no text."""
+
+    path: str
+    old_path: str | None  # when it was renamed
+    lines_added: int
+    lines_removed: int
+
+
+@dataclass(frozen=True, slots=True)
+class FileChanges:
+    """What one commit did to files; the author as the repository's mailmap has it."""
+
+    commit: str
+    author_email: str
+    committed_at: datetime
+    files: tuple[FileChange, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,6 +410,60 @@ class Mirror:
             max_bytes=max_bytes,
         )
         return _text(output)
+
+    # --- Who changed what ----------------------------------------------------------------------
+
+    def file_changes(
+        self, head: str, *, known: Sequence[str] = (), since: datetime, most_commits: int
+    ) -> Iterator[FileChanges]:
+        """Yield which files each commit changed, newest first, without merges, renames recognized.
+
+        Commits that are reachable from `known` are left out. Raises ObjectMissing.
+        """
+        arguments = [
+            *(
+                "log",
+                "-z",
+                "--no-merges",
+                "--numstat",
+                "--find-renames",
+                f"--format={_CHANGES_FORMAT}",
+            ),
+            *(f"--max-count={most_commits}", f"--since={int(since.timestamp())}"),
+            *("--end-of-options", _sha(head), *(f"^{_sha(sha)}" for sha in known)),
+        ]
+        with self._start(arguments) as process:
+            yield from _file_changes(_records(process.chunks()))
+            if process.wait() != 0:
+                raise _read_failure(process.errors(), [head, *known])
+
+    def authors_of_lines(self, head: str, path: str, *, timeout_seconds: float) -> Counter[str]:
+        """Return how many lines of a file each author's e-mail address wrote last.
+
+        Raises GitTimedOut, and ObjectMissing also when there is no such file.
+        """
+        command = ["blame", "--incremental", "-w", _sha(head), "--", path]
+        with self._start(command) as process:
+            output = process.read_all(time.monotonic() + timeout_seconds)
+            if process.wait() != 0:
+                raise _read_failure(process.errors(), [head])
+        return _authors(output)
+
+    def occurrences(self, head: str, words: Iterable[str]) -> Iterator[tuple[str, str]]:
+        """Yield (path, word) for every place of a commit's text files where a whole word stands."""
+        questions = "".join(f"{word}\n" for word in words).encode("utf-8", "surrogateescape")
+        command = ["grep", "-I", "-o", "-z", "--no-color", "-w", "-F", "-f", "-", _sha(head)]
+        if not questions:
+            return
+        with self._start(command, questions=questions) as process:
+            rest = b""
+            for chunk in process.chunks():
+                *lines, rest = (rest + chunk).split(b"\n")
+                for line in lines:
+                    place, _, word = line.partition(b"\0")
+                    yield _text(place).partition(":")[2], _text(word)
+            if process.wait() not in {0, 1}:
+                raise _read_failure(process.errors(), [head])
 
     # --- Running Git ---------------------------------------------------------------------------
 
@@ -714,6 +787,58 @@ def _changed_paths(output: bytes) -> Iterator[ChangedPath]:
             new_blob=None if is_deleted else new_blob,
             new_mode=None if is_deleted else new_mode,
         )
+
+
+_CHANGES_FORMAT = "%x01%H%x02%aE%x02%ct"
+
+
+def _file_changes(records: Iterator[bytes]) -> Iterator[FileChanges]:
+    commit: tuple[str, str, str] | None = None
+    files: list[FileChange] = []
+    for record in records:
+        if record.startswith(b"\x01"):
+            if commit is not None:
+                yield _changes_of(commit, files)
+            sha, email, seconds = _text(record[1:]).split("\x02")[:3]
+            commit, files = (sha, email, seconds), []
+            continue
+        added, _, rest = record.lstrip(b"\n").partition(b"\t")
+        removed, tab, path = rest.partition(b"\t")
+        if not tab:
+            continue
+        # A rename has no path here; the old and the new one follow.
+        old = None if path else _text(next(records, b""))
+        new = _text(path or next(records, b""))
+        files.append(FileChange(new, old, _count(added), _count(removed)))
+    if commit is not None:
+        yield _changes_of(commit, files)
+
+
+def _changes_of(commit: tuple[str, str, str], files: list[FileChange]) -> FileChanges:
+    sha, email, seconds = commit
+    return FileChanges(sha, email, _moment(seconds), tuple(files))
+
+
+def _count(number: bytes) -> int:
+    return int(number) if number.isdigit() else 0
+
+
+_BLAMED_LINES = re.compile(rb"([0-9a-f]{40,64}) \d+ \d+ (\d+)")
+
+
+def _authors(output: bytes) -> Counter[str]:
+    """Return lines by author; a commit's author is told the first time it is named."""
+    lines: Counter[str] = Counter()
+    authors: dict[bytes, str] = {}
+    commit, count = b"", 0
+    for line in output.split(b"\n"):
+        if found := _BLAMED_LINES.fullmatch(line):
+            commit, count = found[1], int(found[2])
+        elif line.startswith(b"author-mail "):
+            authors[commit] = _text(line.removeprefix(b"author-mail ").strip(b"<>"))
+        elif line.startswith(b"filename "):
+            lines[authors.get(commit, "")] += count
+    return lines
 
 
 # --- Remotes and their credentials -------------------------------------------------------------

@@ -13,6 +13,7 @@ class Work(IntEnum):
 
     INDEX = 2
     EMBED = 3
+    FINDINGS = 6
 
 
 @contextmanager

@@ -4,7 +4,19 @@ Facts are derived (rebuilt by parsing the blob again); runs are a log.
 """
 
 from indexing.models.facts import BlobFacts
+from indexing.models.findings import Analysis, AnalyzedFile, FileChange, Finding, Metric
 from indexing.models.history import History, ManifestText, TreeSpan
 from indexing.models.runs import IndexRun
 
-__all__ = ["BlobFacts", "History", "IndexRun", "ManifestText", "TreeSpan"]
+__all__ = [
+    "Analysis",
+    "AnalyzedFile",
+    "BlobFacts",
+    "FileChange",
+    "Finding",
+    "History",
+    "IndexRun",
+    "ManifestText",
+    "Metric",
+    "TreeSpan",
+]
