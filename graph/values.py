@@ -446,12 +446,18 @@ class Node:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """How central a node is: `rank` sums to 1 over its repository, `percentile` is 0..1."""
+    """How central a node is: `rank` sums to 1 over its repository, `percentile` is 0..1.
+
+    `betweenness` is the share (0..1) of shortest ways that lead through it; `layer` is how high its
+    file stands, 0 where it depends on no other.
+    """
 
     vertex: int
     rank: float
     percentile: float
     in_degree: int
+    betweenness: float = 0.0
+    layer: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,8 @@
 """One ref, start to finish: the only file that knows the order of the steps.
 
-    fetch -> tree -> facts (cached by blob, parsed when new) -> resolve -> put -> rank
+    fetch -> tree -> facts (cached by blob, parsed when new) -> resolve -> put
+
+What follows from the graph (vectors, ranks) is the work of tasks of their own.
 
 The graph is written in one transaction: a worker that is killed anywhere leaves the last good
 snapshot answering, and the next run does what is missing.
@@ -164,8 +166,6 @@ def _index(run: _Run) -> None:
             edges=tuple(resolution.edges),
         )
         report = graph.put(repository_id=repository.pk, ref_name=ref, snapshot=snapshot)
-    with run.step(IndexRun.Step.RANKING):
-        _rank(repository, ref)
     services.finish(
         run_id=run.record.pk,
         now=timezone.now(),
@@ -315,12 +315,6 @@ def _file_fact(entry: TreeEntry, facts: BlobFacts | Unread | None) -> FileFact:
         language=language.name if language else None,
         skipped=facts.reason if isinstance(facts, Unread) else None,
     )
-
-
-def _rank(repository: Repository, ref: str) -> None:
-    # The rows decide, not this run's report: an earlier run may have died between put and rank.
-    if not queries.are_ranks_current(repository_id=repository.pk, ref=ref):
-        graph.rank_repository(repository_id=repository.pk)
 
 
 def _counts(snapshot: Snapshot, report: PutReport, *, parsed: int) -> dict[str, int]:

@@ -10,8 +10,6 @@ from django.db.models import Exists, F, OuterRef, Q
 from graph.models import (
     DEFAULT_LAYER,
     FileVersion,
-    NodeScore,
-    Ref,
     Repository,
     SymbolVersion,
 )
@@ -132,18 +130,6 @@ def recorded_files(
         recorded = RecordedFile(vertex=vertex, blob=blob, is_live=valid_to is None)
         found.setdefault(path, []).append(recorded)
     return {path: tuple(versions) for path, versions in found.items()}
-
-
-def are_ranks_current(*, repository_id: UUID, ref: str) -> bool:
-    """Return whether the scores are younger than the graph that the ref's last run wrote."""
-    scored = NodeScore.objects.filter(repository_id=repository_id).order_by("-rank")
-    computed_at = scored.values_list("computed_at", flat=True).first()
-    return (
-        computed_at is not None
-        and Ref.objects.filter(
-            repository_id=repository_id, name=ref, indexed_at__lte=computed_at
-        ).exists()
-    )
 
 
 def repositories_to_embed(*, fingerprint: str) -> list[UUID]:

@@ -22,6 +22,10 @@ from workers.app import app
 log = structlog.get_logger(__name__)
 
 
+_RANK_AFTER_SECONDS = 5
+_RANK_NAMESPACE_AFTER_SECONDS = 60
+
+
 class Queue(StrEnum):
     """Kinds of work. The last three may take minutes and never keep the others waiting."""
 
@@ -53,6 +57,26 @@ def embed_symbols(*, repository_id: UUID) -> None:
     _send("workers.tasks.indexing.embed_symbols", Queue.EMBED, repository_id=str(repository_id))
 
 
+def rank_repository(*, repository_id: UUID) -> None:
+    """Have a repository ranked, soon: pushes that follow at once count, too."""
+    _send(
+        "workers.tasks.ranking.rank_repository",
+        Queue.ANALYSIS,
+        delay_seconds=_RANK_AFTER_SECONDS,
+        repository_id=str(repository_id),
+    )
+
+
+def rank_namespace(*, namespace_id: UUID) -> None:
+    """Have the repositories of a namespace ranked together, when the pushes of a minute are in."""
+    _send(
+        "workers.tasks.ranking.rank_namespace",
+        Queue.ANALYSIS,
+        delay_seconds=_RANK_NAMESPACE_AFTER_SECONDS,
+        namespace_id=str(namespace_id),
+    )
+
+
 def depths() -> list[QueueDepth]:
     """Return how many messages wait in each queue; raise QueueUnavailable."""
     client = redis.Redis.from_url(
@@ -73,14 +97,20 @@ def depths() -> list[QueueDepth]:
     return [QueueDepth(queue, int(length)) for queue, length in zip(Queue, lengths, strict=True)]
 
 
-def _send(task: str, queue: Queue, **arguments: str) -> None:
-    transaction.on_commit(partial(_send_now, task, queue, arguments))
+def _send(task: str, queue: Queue, *, delay_seconds: int = 0, **arguments: str) -> None:
+    transaction.on_commit(partial(_send_now, task, queue, delay_seconds, arguments))
 
 
-def _send_now(task: str, queue: Queue, arguments: dict[str, str]) -> None:
+def _send_now(task: str, queue: Queue, delay_seconds: int, arguments: dict[str, str]) -> None:
     try:
         with _producers().acquire(block=True) as producer:
-            app.send_task(task, kwargs=arguments, queue=queue.value, producer=producer)
+            app.send_task(
+                task,
+                kwargs=arguments,
+                queue=queue.value,
+                producer=producer,
+                countdown=delay_seconds or None,
+            )
     except (OperationalError, redis.RedisError) as error:
         log.warning("queue_unavailable", task=task, **arguments)
         raise QueueUnavailable(

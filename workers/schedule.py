@@ -6,8 +6,8 @@ Each message dies when the next one is due: workers that come back after an hour
 from typing import Any
 
 
-def _every(seconds: int, task: str) -> dict[str, Any]:
-    name = f"workers.tasks.maintenance.{task}"
+def _every(seconds: int, task: str, *, topic: str = "maintenance") -> dict[str, Any]:
+    name = f"workers.tasks.{topic}.{task}"
     return {"task": name, "schedule": seconds, "options": {"expires": seconds}}
 
 
@@ -16,5 +16,6 @@ SCHEDULE = {
     "expire-memories": _every(300, "expire_memories"),
     "embed-missing": _every(120, "embed_missing"),
     "embed-missing-symbols": _every(600, "embed_missing_symbols"),
+    "rank-stale": _every(600, "rank_stale", topic="ranking"),
     "vector-indexes": _every(3600, "build_vector_indexes"),
 }

@@ -6,6 +6,7 @@ from uuid import UUID
 
 from codemem.accounts.values import Action
 from codemem.gateway import scope as scopes
+from codemem.gateway.errors import Ambiguous, NotFound
 from codemem.gateway.tool import Call, Result
 from graph import queries as graph
 from graph.values import Neighbor, Node, Score
@@ -13,6 +14,7 @@ from memory import queries as memory
 from memory.values import StoredMemory
 
 _MEMORIES = 10
+_CANDIDATES = 10
 
 
 class NodeView(Result):
@@ -88,6 +90,20 @@ def edge_views(neighbors: Iterable[Neighbor]) -> list[EdgeView]:
         for neighbor in neighbors
         if neighbor.node is not None
     ]
+
+
+def node_named(place: scopes.RepositoryScope, name: str) -> Node:
+    """Return the one node that a name means; raise NotFound, or Ambiguous with the candidates."""
+    found = graph.find_nodes(repository_id=place.repository.id, text=name, limit=_CANDIDATES + 1)
+    if not found:
+        raise NotFound(
+            f"There is no symbol or file {name!r} in {place.repository.name}.",
+            hint="Find its name with search_code.",
+        )
+    if len(found) > 1:
+        shown = ", ".join(node.id for node in found[:_CANDIDATES])
+        raise Ambiguous(f"{name!r} means more than one node.", hint=f"Pass an id: {shown}.")
+    return found[0]
 
 
 def memory_view(stored: StoredMemory) -> MemoryView:

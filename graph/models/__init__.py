@@ -13,14 +13,17 @@ from graph.models.entities import Entity
 from graph.models.history import Commit, PullRequest
 from graph.models.layers import Layer, Revision
 from graph.models.repositories import DEFAULT_LAYER, Ref, Repository, RepositoryAlias
-from graph.models.scores import NodeScore
+from graph.models.scores import Analysis, Community, NamespaceScore, NodeScore
 
 __all__ = [
     "DEFAULT_LAYER",
+    "Analysis",
     "Commit",
+    "Community",
     "Entity",
     "FileVersion",
     "Layer",
+    "NamespaceScore",
     "NodeScore",
     "PullRequest",
     "Ref",

@@ -4,6 +4,8 @@ Every other query takes the ids of repositories and namespaces that a caller was
 and finds nothing outside of them.
 """
 
+from graph.queries.analyses import AnalysisValue, NotRanked, repositories_to_rank
+from graph.queries.cycles import DependencyCycle, Level, Severity, cycles
 from graph.queries.edges import (
     Algorithm,
     count_dependents,
@@ -12,6 +14,13 @@ from graph.queries.edges import (
     memories_linked_to,
     neighbors,
     traverse,
+)
+from graph.queries.groups import (
+    Group,
+    Groups,
+    important_in_namespace,
+    important_near,
+    related_groups,
 )
 from graph.queries.nodes import (
     KnownVertex,
@@ -39,10 +48,18 @@ from graph.queries.repositories import (
 
 __all__ = [
     "Algorithm",
+    "AnalysisValue",
+    "DependencyCycle",
+    "Group",
+    "Groups",
     "KnownVertex",
+    "Level",
     "NodeUnknown",
+    "NotRanked",
+    "Severity",
     "count_dependents",
     "counts",
+    "cycles",
     "dependents",
     "find_layer",
     "find_nodes",
@@ -51,6 +68,8 @@ __all__ = [
     "get_node",
     "get_ref_state",
     "get_repository",
+    "important_in_namespace",
+    "important_near",
     "important_nodes",
     "links_of",
     "list_layers",
@@ -60,6 +79,8 @@ __all__ = [
     "neighbors",
     "newest_revision",
     "nodes_of",
+    "related_groups",
+    "repositories_to_rank",
     "scores_of",
     "symbols_to_embed",
     "traverse",

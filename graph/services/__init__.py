@@ -9,7 +9,12 @@ from graph.services.links import (
     unlink,
     unlink_memory,
 )
-from graph.services.ranks import rank_repository, store_scores
+from graph.services.ranks import (
+    is_namespace_ranked,
+    rank_namespace,
+    rank_repository,
+    store_scores,
+)
 from graph.services.repositories import (
     RemoteTaken,
     RepositoryNameTaken,
@@ -38,10 +43,12 @@ __all__ = [
     "SnapshotInconsistent",
     "ensure_entities",
     "ensure_memory_vertex",
+    "is_namespace_ranked",
     "link",
     "note_head",
     "put",
     "put_delta",
+    "rank_namespace",
     "rank_repository",
     "register_repository",
     "set_default_branch",

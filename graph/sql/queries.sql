@@ -28,6 +28,26 @@ where repository.id = any (%(repositories)s)
 order by best.rank desc, best.node
 limit %(limit)s
 
+-- name: important_in_namespace
+-- The same over the ranks of a whole namespace, in the repositories that were asked about.
+select score.node from graph_namespacescore score
+where score.namespace_id = %(namespace)s and score.repository_id = any (%(repositories)s)
+    and case score.node >> 48
+        when %(symbol_label)s then (
+            select true from graph_symbol symbol
+            join graph_symbolversion version on version.symbol_id = symbol.id
+            where symbol.id = score.node & (1::bigint << 48) - 1 and symbol.kind = any (%(kinds)s)
+                and version.layer = %(layer)s and version.valid_to is null
+            limit 1)
+        when %(file_label)s then %(with_files)s and (
+            select true from graph_fileversion version
+            where version.file_id = score.node & (1::bigint << 48) - 1
+                and version.layer = %(layer)s and version.valid_to is null
+            limit 1)
+        else false end
+order by score.rank desc
+limit %(limit)s
+
 -- name: files_below
 -- The live files below a directory (a prefix that ends in a slash, or nothing), how many symbols
 -- each has and what their ranks and its own sum to.

@@ -22,7 +22,7 @@ VIOLATIONS = {
     ),
     "4. Web processes stay light": ("codemem/gateway/rest.py", "import indexing.pipeline"),
     "5. What computes knows neither Django nor Celery": (
-        "graph/pagerank.py",
+        "graph/algorithms/pagerank.py",
         "from django.conf import settings",
     ),
     "6. Only the graph speaks Cypher": ("memory/recall.py", "import graph.cypher"),

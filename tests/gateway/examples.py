@@ -113,7 +113,22 @@ EXAMPLES: Mapping[str, Example] = {
         {"start_id": "pkg:nowhere/"},
         lambda _team: {"start_id": ("file:app/billing.py", "file:app/nothing.py")},
     ),
-    "find_important_nodes": Example(lambda _team: {**PLACE, "top_k": 5}, {"kinds": ["galaxy"]}),
+    "find_important_nodes": Example(
+        lambda _team: {**PLACE, "top_k": 5, "near": [CHARGE]},
+        {"kinds": ["galaxy"]},
+        lambda _team: {"near": ([CHARGE], [NOBODYS_CODE])},
+    ),
+    "find_related_groups": Example(
+        lambda _team: {**PLACE, "containing": CHARGE},
+        {"resolution": 0},
+        lambda _team: {"containing": (CHARGE, NOBODYS_CODE)},
+    ),
+    "cycles": Example(lambda _team: {**PLACE, "level": "symbol"}, {"min_size": 1}),
+    "test_impact": Example(
+        lambda _team: {**PLACE, "symbols": [CHARGE]},
+        {"symbols": []},
+        lambda _team: {"symbols": ([CHARGE], [NOBODYS_CODE])},
+    ),
     "review_diff": Example(lambda _team: {**PLACE, "diff": DIFF}, {"diff": "Not a diff."}),
     "codemem_status": Example(
         # Without "tools": each call that is compared is itself counted there.

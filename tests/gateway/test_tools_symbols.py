@@ -103,20 +103,6 @@ def test_excluded_kinds_are_not_shown(team: Team) -> None:
     assert not kinds & {"memory", "file"}
 
 
-def test_the_tree_begins_at_the_root_and_counts(team: Team) -> None:
-    tree = _ask(team, "summary_tree", max_depth=2).content["tree"]
-    assert tree["symbol_count"] == 5
-    assert {child["id"] for child in tree["children"]} == {"pkg:app/", "pkg:tests/"}
-
-
-def test_the_most_important_nodes_come_first(team: Team) -> None:
-    found = _ask(team, "find_important_nodes", kinds=["function", "method"]).content["results"]
-    assert found[0]["id"] in {TOTAL, CHARGE}
-    assert [one["pagerank"] for one in found] == sorted(
-        (one["pagerank"] for one in found), reverse=True
-    )
-
-
 def _ask(team: Team, name: str, **arguments: Any) -> Answer:
     place = {"namespace": "team", "repository": "app"}
     return surfaces.over_rest(

@@ -238,6 +238,8 @@ def test_what_everybody_uses_ranks_highest(repository):
     assert best.score is not None
     assert (best.score.percentile, best.score.in_degree) == (1.0, 3)
     assert sum(NodeScore.objects.values_list("rank", flat=True)) == pytest.approx(1.0)
+    assert best.score.layer == 0
+    assert queries.repositories_to_rank() == []
 
 
 def test_containing_is_no_use(repository):

@@ -15,7 +15,7 @@ from django.utils import timezone
 from codemem.accounts.models import Namespace
 from graph import cypher
 from graph import queries as graph
-from graph.models import FileVersion, NodeScore, Repository, SymbolVersion
+from graph.models import FileVersion, Repository, SymbolVersion
 from graph.services import snapshots, writer
 from indexing import contents, extraction, pipeline, queries, services
 from indexing.facts import EXTRACTOR_VERSION
@@ -120,7 +120,6 @@ def test_a_run_makes_the_graph_of_the_head(mirrored, source):
         ("store/store.go#Open", "store/dial.go#dial"),
     }
     assert ("CONTAINS", "sym:web/user.ts#User", "sym:web/user.ts#User.save") in live_edges(mirrored)
-    assert NodeScore.objects.filter(repository=mirrored).count() == len(MIXED) + len(SYMBOLS)
     state = graph.get_ref_state(repository_id=mirrored.pk, ref=None)
     assert (state.indexed_commit, state.head_commit, state.behind_by) == (commit, commit, 0)
 
@@ -138,7 +137,7 @@ def test_the_record_tells_what_was_done_and_how_long_it_took(mirrored, source, m
 
     record = run(mirrored)
 
-    steps = ["fetching", "parsing", "resolving", "writing", "ranking"]
+    steps = ["fetching", "parsing", "resolving", "writing"]
     assert list(dict.fromkeys(noted)) == steps
     assert set(record.seconds) == set(steps)
     assert all(seconds >= 0 for seconds in record.seconds.values())
@@ -153,7 +152,6 @@ def test_the_record_tells_what_was_done_and_how_long_it_took(mirrored, source, m
 def test_a_second_run_parses_and_writes_nothing(mirrored, source, monkeypatch):
     source.commit(MIXED)
     run(mirrored)
-    ranked_at = NodeScore.objects.filter(repository=mirrored).values_list("computed_at").first()
     monkeypatch.setattr(extraction, "extract_all", refuse_to_parse)
 
     record = run(mirrored)
@@ -161,8 +159,6 @@ def test_a_second_run_parses_and_writes_nothing(mirrored, source, monkeypatch):
     assert record.state == IndexRun.State.DONE
     written = {key: count for key, count in record.counts.items() if key.endswith("_written")}
     assert written == {"files_written": 0, "symbols_written": 0, "edges_written": 0}
-    again = NodeScore.objects.filter(repository=mirrored).values_list("computed_at").first()
-    assert again == ranked_at
 
 
 def test_a_push_changes_renames_removes_and_moves(mirrored, source):
@@ -521,8 +517,7 @@ MOMENTS = {
     "parsed": (pipeline, "_manifests"),
     "half written": (writer.Writer, "write_edges"),
     "written, not noted": (snapshots, "_note_indexed"),
-    "written, not ranked": (pipeline, "_rank"),
-    "ranked, not finished": (services, "finish"),
+    "written, not finished": (services, "finish"),
 }
 
 
@@ -541,7 +536,7 @@ def test_a_worker_killed_anywhere_leaves_work_that_the_next_completes(
 
     record = queries.get_run(run_id=run_id)
     assert record.state == IndexRun.State.RUNNING
-    if moment not in {"written, not ranked", "ranked, not finished"}:
+    if moment != "written, not finished":
         assert shows(mirrored) == before
     assert recover_runs(now=timezone.now()) == []
     assert recover_runs(now=timezone.now() + SILENT_AFTER + timedelta(seconds=1)) == [run_id]
@@ -550,7 +545,6 @@ def test_a_worker_killed_anywhere_leaves_work_that_the_next_completes(
     fresh = register(make_namespace("fresh"), source)
     run(fresh)
     assert shows(mirrored) == shows(fresh)
-    assert scored(mirrored) == scored(fresh)
 
 
 def killed(run_id: Any, *, at: tuple[Any, str]) -> None:
@@ -576,7 +570,3 @@ def until_free(run_id: Any) -> Outcome:
             return outcome
         time.sleep(0.05)
     raise AssertionError("The killed worker's lock is still held.")
-
-
-def scored(repository: Repository) -> int:
-    return NodeScore.objects.filter(repository=repository).count()

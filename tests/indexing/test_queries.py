@@ -1,11 +1,9 @@
-from datetime import timedelta
 from uuid import UUID
 
 import pytest
-from django.utils import timezone
 
 from graph import services as graph
-from graph.models import NodeScore, Ref, Repository
+from graph.models import Repository
 from graph.queries import symbols_to_embed
 from graph.values import SymbolFact
 from indexing import queries
@@ -134,20 +132,6 @@ def test_nodes_are_counted_while_they_live(repository):
     assert queries.count_nodes(repository_id=repository.pk) == 4
     put(repository, symbol("a.py", "one"), commit="2")
     assert queries.count_nodes(repository_id=repository.pk) == 2
-
-
-def test_ranks_are_current_from_the_ranking_to_the_next_change(repository):
-    def are_current() -> bool:
-        return queries.are_ranks_current(repository_id=repository.pk, ref="main")
-
-    assert not are_current()
-    put(repository, symbol("a.py", "one"))
-    assert not are_current()
-    graph.rank_repository(repository_id=repository.pk)
-    NodeScore.objects.update(computed_at=timezone.now())
-    assert are_current()
-    Ref.objects.update(indexed_at=timezone.now() + timedelta(seconds=1))
-    assert not are_current()
 
 
 def test_repositories_to_embed_are_those_with_a_live_symbol_without_a_vector(repository):

@@ -24,10 +24,14 @@ def test_a_message_of_beat_dies_when_the_next_is_due(entry):
     assert entry["options"]["expires"] == entry["schedule"]
 
 
-@pytest.mark.parametrize("ask", [queue.index, queue.embed_symbols])
+@pytest.mark.parametrize(
+    "ask", [queue.index, queue.embed_symbols, queue.rank_repository, queue.rank_namespace]
+)
 def test_what_can_be_asked_for_is_a_task_with_these_arguments(ask, registered, monkeypatch):
     sent = []
-    monkeypatch.setattr(queue, "_send", lambda task, _queue, **given: sent.append((task, given)))
+    monkeypatch.setattr(
+        queue, "_send", lambda task, _queue, *, delay_seconds=0, **given: sent.append((task, given))
+    )
     wanted = inspect.signature(ask).parameters
     ask(**dict.fromkeys(wanted, "id"))
 

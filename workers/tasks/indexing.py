@@ -17,6 +17,7 @@ def index(*, run_id: str) -> None:
         return
     if outcome.is_indexed:
         queue.embed_symbols(repository_id=outcome.repository_id)
+        queue.rank_repository(repository_id=outcome.repository_id)
     for waiting in queries.waiting_runs(repository_id=outcome.repository_id):
         queue.index(run_id=waiting)
 

@@ -1,4 +1,4 @@
-"""Tools about what the code is: search, symbols, dependents, traversal, tree, importance."""
+"""Tools about what the code is: search, symbols, dependents, traversal."""
 
 from typing import Literal
 
@@ -8,12 +8,12 @@ from codemem.accounts.values import Action
 from codemem.embedding import EmbeddingUnavailable, from_settings
 from codemem.gateway import scope as scopes
 from codemem.gateway import views
-from codemem.gateway.errors import Ambiguous, NotFound, register
-from codemem.gateway.tool import Call, CodeArguments, Result, tool
+from codemem.gateway.errors import NotFound, register
+from codemem.gateway.tool import Call, CodeArguments, tool
 from codemem.gateway.views import CodeResult, EdgeView, MemoryView, NodeView
 from graph import queries as graph
 from graph import search
-from graph.values import Direction, EdgeKind, Node, NodeKind, TreeNode, Visit
+from graph.values import Direction, EdgeKind, Node, NodeKind, Visit
 from memory import queries as memory
 from memory.links import vertex_of
 from memory.services.linking import memory_id_of
@@ -33,7 +33,6 @@ _USES = (
     EdgeKind.INHERITS,
     EdgeKind.IMPLEMENTS,
 )
-_CANDIDATES = 10
 _COUNTED_DEPENDENTS = 5_000
 Kind = Literal[
     "file", "module", "class", "interface", "enum", "type", "function", "method", "field",
@@ -248,91 +247,6 @@ def graph_traverse(call: Call, arguments: TraverseArguments) -> TraverseResult:
     )
 
 
-# --- summary_tree ---------------------------------------------------------------------------------
-class TreeArguments(CodeArguments):
-    start_id: str | None = Field(
-        None, max_length=1000, description="pkg:<dir>/, file:... or sym:...; default: the root."
-    )
-    max_depth: int = Field(2, ge=1, le=6, description="1 to 6.")
-    limit: int = Field(200, ge=1, le=2000, description="Of nodes, the most important first.")
-
-
-class TreeView(Result):
-    id: str
-    kind: str
-    symbol_count: int | None = None
-    rank: float | None = None
-    children: list["TreeView"] | None = None
-    truncated: bool | None = None
-
-
-class TreeResult(CodeResult):
-    tree: TreeView
-
-
-@tool(reads_only=True)
-def summary_tree(call: Call, arguments: TreeArguments) -> TreeResult:
-    """Show what a directory, file or class contains, the most important first, with symbol counts:
-    a map of a repository you do not know yet.
-    """
-    place = scopes.repository_to_read(call, arguments, Action.READ_GRAPH)
-    _, code = scopes.ref_to_read(call, arguments, place.repository)
-    tree = graph.tree(
-        repository_id=place.repository.id,
-        start=arguments.start_id,
-        max_depth=arguments.max_depth,
-        node_limit=arguments.limit,
-    )
-    return TreeResult(scope=scopes.echo(place), code=code, tree=_tree_view(tree))
-
-
-# --- find_important_nodes -------------------------------------------------------------------------
-class ImportantArguments(CodeArguments):
-    top_k: int = Field(20, ge=1, le=1000, description="1 to 1000.")
-    kinds: list[Kind] = Field([], description="Only these; default all.")
-
-
-class ImportantNode(NodeView):
-    pagerank: float
-    dependents: int
-
-
-class ImportantResult(CodeResult):
-    results: list[ImportantNode]
-    note: str | None = None
-
-
-@tool(reads_only=True)
-def find_important_nodes(call: Call, arguments: ImportantArguments) -> ImportantResult:
-    """List the files and symbols that most of the repository rests on (PageRank over calls,
-    imports, references and inheritance), highest first. Where to read first, and where to be most
-    careful.
-    """
-    place = scopes.repository_to_read(call, arguments, Action.READ_GRAPH)
-    _, code = scopes.ref_to_read(call, arguments, place.repository)
-    found = graph.important_nodes(
-        repository_ids=(place.repository.id,),
-        limit=arguments.top_k,
-        kinds=[NodeKind(kind) for kind in arguments.kinds] or None,
-    )
-    return ImportantResult(
-        scope=scopes.echo(place),
-        code=code,
-        results=[
-            ImportantNode.model_validate(
-                {
-                    **views.node_fields(item.node, item.score),
-                    "pagerank": round(item.score.rank, 8),
-                    "dependents": item.score.in_degree,
-                }
-            )
-            for item in found
-            if item.score is not None
-        ],
-        note=None if found else "This repository is not ranked yet.",
-    )
-
-
 # --- Parts ----------------------------------------------------------------------------------------
 def _one_node(
     call: Call, arguments: SymbolArguments
@@ -340,20 +254,7 @@ def _one_node(
     """Return the one node that a name means; raise NotFound, or Ambiguous with the candidates."""
     place = scopes.repository_to_read(call, arguments, Action.READ_GRAPH)
     _, code = scopes.ref_to_read(call, arguments, place.repository)
-    found = graph.find_nodes(
-        repository_id=place.repository.id, text=arguments.qualified_name, limit=_CANDIDATES + 1
-    )
-    if not found:
-        raise NotFound(
-            f"There is no symbol or file {arguments.qualified_name!r} in {place.repository.name}.",
-            hint="Find its name with search_code.",
-        )
-    if len(found) > 1:
-        shown = ", ".join(node.id for node in found[:_CANDIDATES])
-        raise Ambiguous(
-            f"{arguments.qualified_name!r} means more than one node.", hint=f"Pass an id: {shown}."
-        )
-    return place, code, found[0]
+    return place, code, views.node_named(place, arguments.qualified_name)
 
 
 def _scored_view(node: Node) -> NodeView:
@@ -462,14 +363,3 @@ def _visit_views(
             )
         )
     return shown
-
-
-def _tree_view(tree: TreeNode) -> TreeView:
-    return TreeView(
-        id=tree.id,
-        kind=tree.kind,
-        symbol_count=tree.symbol_count or None,
-        rank=round(tree.rank, 5) or None,
-        children=[_tree_view(child) for child in tree.children] or None,
-        truncated=True if tree.is_truncated else None,
-    )

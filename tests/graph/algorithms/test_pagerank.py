@@ -2,32 +2,45 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from graph.pagerank import pagerank, percentiles
+from graph.algorithms.network import Edges
+from graph.algorithms.pagerank import pagerank, percentiles
 
 
-def ranks_of(
-    edges: list[tuple[int, int]],
-    *,
-    count: int,
-    weights: list[float] | None = None,
-    damping: float = 0.85,
-) -> NDArray[np.float64]:
-    pairs = np.array(edges, dtype=np.int64).reshape(-1, 2)
-    return pagerank(
-        node_count=count,
-        sources=pairs[:, 0],
-        targets=pairs[:, 1],
-        weights=np.ones(len(pairs)) if weights is None else np.array(weights, dtype=np.float64),
-        damping=damping,
+def edges_of(
+    pairs: list[tuple[int, int]], *, count: int, weights: list[float] | None = None
+) -> Edges:
+    columns = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    return Edges(
+        count=count,
+        sources=columns[:, 0],
+        targets=columns[:, 1],
+        weights=np.ones(len(pairs)) if weights is None else np.array(weights),
     )
+
+
+def ranks_of(pairs: list[tuple[int, int]], **given: object) -> NDArray[np.float64]:
+    return pagerank(edges_of(pairs, **given))  # type: ignore[arg-type]
 
 
 def test_ranks_of_a_known_graph_are_the_published_ones():
     # Langville and Meyer, "Google's PageRank and Beyond", 2006: six pages, the second a dead end.
     links = [(1, 2), (1, 3), (3, 1), (3, 2), (3, 5), (4, 5), (4, 6), (5, 4), (5, 6), (6, 4)]
-    ranks = ranks_of([(a - 1, b - 1) for a, b in links], count=6, damping=0.9)
+    known = edges_of([(a - 1, b - 1) for a, b in links], count=6)
+
+    ranks = pagerank(known, damping=0.9)
 
     assert ranks == pytest.approx([0.03721, 0.05396, 0.04151, 0.37508, 0.20600, 0.28625], abs=1e-5)
+
+
+def test_ranks_seen_from_a_node_are_of_what_it_reaches():
+    two_halves = edges_of([(0, 1), (1, 2), (3, 4), (4, 5)], count=6)
+
+    ranks = pagerank(two_halves, near=np.array([0]))
+
+    assert ranks.sum() == pytest.approx(1)
+    assert (ranks[:3] > 0).all()
+    assert (ranks[3:] == 0).all()
+    assert ranks[1] > ranks[2]
 
 
 def test_ranks_satisfy_the_equation_they_are_defined_by():
@@ -49,10 +62,6 @@ def test_a_heavier_edge_passes_on_more():
     ranks = ranks_of([(0, 1), (0, 2)], count=3, weights=[3.0, 1.0])
 
     assert ranks[1] > ranks[2]
-
-
-def test_mentioning_oneself_changes_nothing():
-    assert ranks_of([(0, 0), (0, 1)], count=2) == pytest.approx(ranks_of([(0, 1)], count=2))
 
 
 def test_several_edges_between_two_nodes_add_up():
