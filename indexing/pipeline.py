@@ -164,6 +164,7 @@ def _index(run: _Run) -> None:
             files=tuple(_file_fact(entry, read.get(entry.path)) for entry in tree),
             symbols=tuple(resolution.symbols),
             edges=tuple(resolution.edges),
+            entities=tuple(resolution.entities),
         )
         report = graph.put(repository_id=repository.pk, ref_name=ref, snapshot=snapshot)
     services.finish(
@@ -295,6 +296,7 @@ def _storable(run: _Run, resolution: Resolution) -> Resolution:
             for edge in resolution.edges
             if too_long.keys().isdisjoint((edge.source, edge.target))
         ],
+        entities=resolution.entities,
     )
 
 

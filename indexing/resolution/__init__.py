@@ -3,13 +3,15 @@
 Reads top to bottom: `reading` (a tree, and what was asked of it), `manifests` and `modules` (which
 file an import means), `tables` and `program` (what is defined where), `names` (what a bare name
 means), `types` (what an expression may be), `calls` (the rule ladder), `edges` and `symbols` (the
-result), `resolver` (one file at a time). Pure: no disk, no database, no clock.
+result), `compiled` (what compilers add to it), `resolver` (one file at a time). Pure: no disk, no
+database, no clock.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from graph.values import EdgeFact, SymbolFact
+from graph.values import EdgeFact, EntityFact, SymbolFact
+from indexing.answers import Answers
 from indexing.facts import BlobFacts
 from indexing.resolution.manifests import is_manifest, read_manifests
 from indexing.resolution.names import Rule
@@ -25,27 +27,37 @@ class Resolution:
 
     symbols: list[SymbolFact]
     edges: list[EdgeFact]
+    entities: list[EntityFact]
 
 
-def resolve(files: Mapping[str, BlobFacts], manifests: Mapping[str, bytes]) -> Resolution:
+def resolve(
+    files: Mapping[str, BlobFacts],
+    manifests: Mapping[str, bytes],
+    answers: Mapping[str, Answers] | None = None,
+) -> Resolution:
     """Resolve a whole tree: `files` by path, and the texts of its manifests (`is_manifest`).
 
-    Every `file:` id in the edges is of a path in `files`, every `sym:` id of a returned symbol.
+    `answers` is what compilers say of some of the files. Every `file:` id in the edges is of a
+    path in `files`, every `sym:` id of a returned symbol, every other one of a returned entity.
     The same input gives the same output in the same order.
     """
-    resolved = list(resolve_files(files, manifests))
+    resolved = list(resolve_files(files, manifests, answers))
+    entities = {entity.id: entity for file in resolved for entity in file.entities}
     return Resolution(
         symbols=[symbol for file in resolved for symbol in file.symbols],
         edges=sorted((edge for file in resolved for edge in file.edges), key=lambda e: e[:3]),
+        entities=[entities[key] for key in sorted(entities)],
     )
 
 
 def resolve_files(
-    files: Mapping[str, BlobFacts], manifests: Mapping[str, bytes]
+    files: Mapping[str, BlobFacts],
+    manifests: Mapping[str, bytes],
+    answers: Mapping[str, Answers] | None = None,
 ) -> Iterator[FileResolution]:
     """Resolve a whole tree and yield it file by file, by path."""
     known = read_manifests(manifests)
-    tree = WholeTree(files, known)
+    tree = WholeTree(files, known, answers)
     resolver = Resolver(tree, known)
     for path in tree.files:
         tree.add(path, sorted(resolver.derived(path)))

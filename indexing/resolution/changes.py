@@ -6,9 +6,10 @@ are those that changed and those that consulted a key that does not say the same
 
 import hashlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
+from indexing.answers import Answers
 from indexing.facts import BlobFacts
 from indexing.resolution.interface import Facets, changed_keys, facets
 from indexing.resolution.manifests import Manifests
@@ -44,10 +45,12 @@ def number_of(key: Key, *, salt: bytes) -> int:
 class Changes:
     """What a new tree has in other words than the resolved one; None for files without facts.
 
-    `also` are files to resolve although neither they nor anything they consulted changed.
+    `answers` is what compilers say of the new contents. `also` are files to resolve although
+    neither they nor anything they consulted changed.
     """
 
     files: Mapping[str, BlobFacts | None]
+    answers: Mapping[str, Answers] = field(default_factory=dict)
     also: frozenset[str] = frozenset()
 
 
@@ -58,7 +61,7 @@ def resolve_changes(
 
     With the base's for all other files that is what resolving the whole new tree would give.
     """
-    tree = _ChangedTree(base, changes.files, manifests)
+    tree = _ChangedTree(base, changes, manifests)
     pending = {path for path, facts in changes.files.items() if facts is not None} | changes.also
     pending |= tree.consulting(_changed_numbers(base, changes.files, manifests))
     resolver = Resolver(tree, manifests)
@@ -93,15 +96,14 @@ def _facets(path: str, facts: BlobFacts | None, manifests: Manifests) -> Facets:
 class _ChangedTree:
     """A resolved tree under its changes."""
 
-    def __init__(
-        self, base: ResolvedTree, changed: Mapping[str, BlobFacts | None], manifests: Manifests
-    ) -> None:
+    def __init__(self, base: ResolvedTree, changes: Changes, manifests: Manifests) -> None:
         self._base = base
-        self._changed = changed
+        self._changed = changes.files
+        self._answers = changes.answers
         self._derived: dict[str, frozenset[Key]] = {}
         self._providers: dict[Key, list[str]] = {}
         self._known: dict[Key, Sequence[str]] = {}
-        for path, facts in sorted(changed.items()):
+        for path, facts in sorted(self._changed.items()):
             if facts is None:
                 self._derived[path] = frozenset()
                 continue
@@ -112,6 +114,11 @@ class _ChangedTree:
         if path in self._changed:
             return self._changed[path]
         return self._base.facts(path)
+
+    def answers(self, path: str) -> Answers | None:
+        if path in self._changed:
+            return self._answers.get(path)
+        return self._base.answers(path)
 
     def providers(self, key: Key) -> Sequence[str]:
         if key[0] == "derived":

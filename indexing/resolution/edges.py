@@ -1,11 +1,19 @@
 """The edges of each file, one per (kind, source, target): the surest rule, the first line."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-from graph.values import EdgeFact, EdgeKind, NodeKind, file_id
+from graph.values import EdgeFact, EdgeKind, EdgeSource, NodeKind, file_id
 from indexing.expressions import names_in_type
-from indexing.facts import BindingSource, Import, ImportKind, Reference, ReferenceKind
-from indexing.resolution.calls import Calls
+from indexing.facts import (
+    MODULE_SCOPE,
+    BindingSource,
+    Import,
+    ImportKind,
+    Reference,
+    ReferenceKind,
+)
+from indexing.resolution.calls import Calls, Target
+from indexing.resolution.compiled import Answer, Compiled
 from indexing.resolution.names import Names, Rule
 from indexing.resolution.program import TYPE_KINDS, Module, Symbol
 from indexing.resolution.types import Types
@@ -14,6 +22,13 @@ _HERITAGE = {
     ReferenceKind.BASE: EdgeKind.INHERITS,
     ReferenceKind.IMPLEMENTS: EdgeKind.IMPLEMENTS,
 }
+
+_CONSTRUCTORS = frozenset({"__init__", "__new__", "constructor"})
+
+_SCIP = (Rule.SCIP.confidence, int(EdgeSource.SCIP))
+_BOTH = (0.99, int(EdgeSource.SYNTAX | EdgeSource.SCIP))
+_CONTRADICTED = 0.3
+"""What is left of a rule's confidence where the compiler says something else."""
 
 
 class Edges:
@@ -26,16 +41,19 @@ class Edges:
         self.calls = Calls(names, self.types)
         self._best: dict[tuple[EdgeKind, str, str], EdgeFact] = {}
 
-    def of(self, path: str) -> list[EdgeFact]:
+    def of(self, path: str, compiled: Compiled) -> list[EdgeFact]:
         """Return every edge that leaves the file or a symbol of it, by kind, source and target."""
         facts = self.program.tables(path).facts
         self._best = {}
+        self._compiled = compiled
         self._contains(path)
         for imported in facts.imports:
             self._imports(path, imported)
         for reference in facts.references:
             self._refers(path, reference)
         self._mentions_types(path)
+        self._uses_that_only_compilers_see(path)
+        self._relations_that_compilers_see()
         return [self._best[key] for key in sorted(self._best)]
 
     def _contains(self, path: str) -> None:
@@ -100,28 +118,31 @@ class Edges:
             self._calls(path, reference)
         elif reference.kind in _HERITAGE:
             self._inherits(path, reference)
-        elif reference.kind is ReferenceKind.TYPE:
-            self._mentions(path, reference.scope, reference.name, reference.line)
         else:
             source = self._source(path, reference.scope)
-            for rule, symbol in self.calls.referred(path, reference):
-                self._add(EdgeKind.REFERENCES, source, symbol, rule, reference.line)
+            if reference.kind is ReferenceKind.TYPE:
+                found = self._mentioned(path, reference.scope, reference.name)
+            else:
+                found = self.calls.referred(path, reference)
+            self._add_agreed(EdgeKind.REFERENCES, source, found, reference)
 
     def _calls(self, path: str, reference: Reference) -> None:
         source = self._source(path, reference.scope)
-        for rule, symbol in self.calls.called(path, reference):
-            self._add(EdgeKind.CALLS, source, symbol, rule, reference.line)
+        self._add_agreed(EdgeKind.CALLS, source, self.calls.called(path, reference), reference)
 
     def _inherits(self, path: str, reference: Reference) -> None:
         source = self.program.named(path, reference.scope)
         if source is None:
             return
         scope = self.program.definition(source).parent
-        for value in self.types.types_named(path, scope, reference.name):
-            if isinstance(value, Symbol) and value != source:
-                kind = _HERITAGE[reference.kind]
-                rule = self._type_rule(path, scope, reference.name)
-                self._add(kind, self.program.id(source), value, rule, reference.line)
+        rule = self._type_rule(path, scope, reference.name)
+        found = [
+            Target(rule, value)
+            for value in self.types.types_named(path, scope, reference.name)
+            if isinstance(value, Symbol) and value != source
+        ]
+        kind = _HERITAGE[reference.kind]
+        self._add_agreed(kind, self.program.id(source), found, reference)
 
     def _mentions_types(self, path: str) -> None:
         for binding in self.program.tables(path).facts.bindings:
@@ -130,11 +151,76 @@ class Edges:
 
     def _mentions(self, path: str, scope: int, annotation: str, line: int) -> None:
         source = self._source(path, scope)
-        for name in names_in_type(annotation):
-            for value in self.types.type_named(path, scope, name):
-                if isinstance(value, Symbol) and self.program.id(value) != source:
-                    rule = self._type_rule(path, scope, name)
-                    self._add(EdgeKind.REFERENCES, source, value, rule, line)
+        for rule, symbol in self._mentioned(path, scope, annotation):
+            if self.program.id(symbol) != source:
+                self._add(EdgeKind.REFERENCES, source, symbol, rule, line)
+
+    def _mentioned(self, path: str, scope: int, annotation: str) -> list[Target]:
+        return [
+            Target(self._type_rule(path, scope, name), value)
+            for name in names_in_type(annotation)
+            for value in self.types.type_named(path, scope, name)
+            if isinstance(value, Symbol)
+        ]
+
+    def _add_agreed(
+        self, kind: EdgeKind, source: str, found: Iterable[Target], reference: Reference
+    ) -> None:
+        """Add what the rules found, and what the compiler says of the same name.
+
+        Where both say the same that is nearly certain; where they differ, the compiler is believed,
+        and the rule's target kept as a candidate.
+        """
+        answer = self._compiled.at(reference)
+        if answer is None:
+            for rule, symbol in found:
+                if self.program.id(symbol) != source or kind is EdgeKind.CALLS:
+                    self._add(kind, source, symbol, rule, reference.line)
+            return
+        by = Rule.SCIP, _SCIP
+        for rule, symbol in found:
+            if self._is_same(symbol, answer):
+                by = rule, _BOTH
+            else:
+                confidence = rule.confidence * _CONTRADICTED
+                target = self.program.id(symbol)
+                self._keep(EdgeFact(kind, source, target, confidence, rule, reference.line))
+        if not answer.is_outside and (answer.id != source or kind is EdgeKind.CALLS):
+            rule, (confidence, sources) = by
+            self._keep(EdgeFact(kind, source, answer.id, confidence, rule, reference.line, sources))
+
+    def _is_same(self, symbol: Symbol, answer: Answer) -> bool:
+        """Tell whether a rule and the compiler mean the same: overloads, a type's constructor."""
+        if symbol == answer.symbol:
+            return True
+        if answer.symbol is None or symbol.path != answer.symbol.path:
+            return False
+        own, other = self.program.definition(symbol), self.program.definition(answer.symbol)
+        if own.local_name == other.local_name:
+            return True
+        is_constructor = own.name == other.name or own.name in _CONSTRUCTORS
+        return is_constructor and self.program.parent(symbol) == answer.symbol
+
+    def _uses_that_only_compilers_see(self, path: str) -> None:
+        facts = self.program.tables(path).facts
+        import_lines = {imported.line for imported in facts.imports}
+        for answer, scope, line in self._compiled.other_uses(facts.references):
+            source = self._source(path, scope)
+            is_import = (EdgeKind.IMPORTS, source, answer.id) in self._best or (
+                scope == MODULE_SCOPE and line in import_lines
+            )
+            if answer.id != source and not is_import:
+                confidence, sources = _SCIP
+                kind = EdgeKind.REFERENCES
+                self._keep(EdgeFact(kind, source, answer.id, confidence, Rule.SCIP, line, sources))
+
+    def _relations_that_compilers_see(self) -> None:
+        for name, source, answer, line in self._compiled.relations():
+            kind = EdgeKind(name)
+            if kind is EdgeKind.IMPLEMENTS and (EdgeKind.INHERITS, source, answer.id) in self._best:
+                kind = EdgeKind.INHERITS
+            confidence, sources = _SCIP
+            self._keep(EdgeFact(kind, source, answer.id, confidence, Rule.SCIP, line, sources))
 
     def _type_rule(self, path: str, scope: int, name: str) -> Rule:
         if "." in name:
@@ -172,4 +258,8 @@ class Edges:
             self._best[key] = edge
         else:
             surest = max(known, edge, key=lambda one: one.confidence)
+            sources = known.sources | edge.sources
+            if sources != surest.sources:
+                surest = max(known, edge, key=lambda one: one.sources == EdgeSource.SYNTAX)
+                surest = surest._replace(confidence=_BOTH[0], sources=sources)
             self._best[key] = surest._replace(line=min(known.line, edge.line))

@@ -40,6 +40,7 @@ class Rule(StrEnum):
     SUBCLASS = "subclass"
     CANDIDATE = "candidate"
     SYNTAX = "syntax"
+    SCIP = "scip"
 
     @property
     def confidence(self) -> float:
@@ -61,6 +62,7 @@ _CONFIDENCE = {
     Rule.SUBCLASS: 0.30,
     Rule.CANDIDATE: 0.12,
     Rule.SYNTAX: 1.0,
+    Rule.SCIP: 0.95,
 }
 
 

@@ -12,6 +12,7 @@ from indexing.resolution.reading import Key
 
 def offered(path: str, facts: BlobFacts, manifests: Manifests) -> Iterator[Key]:
     """Yield each key once, from the file's own content and the project files."""
+    yield ("file", path)
     yield from modules.offers(path, facts, manifests)
     language = language_named(facts.language)
     for name in dict.fromkeys(d.name for d in facts.definitions if d.kind is NodeKind.METHOD):

@@ -191,6 +191,20 @@ class Program:
             self._note("length", symbol)
         return max(preferred, key=lambda symbol: self.tables(symbol.path).lines(symbol.number))
 
+    def symbol(self, symbol_id: str) -> Symbol | None:
+        """Return the definition with a text id, None when the tree has none (any more)."""
+        path, _, name = symbol_id.removeprefix("sym:").partition("#")
+        if path == self.reading.path:
+            number = self.tables(path).numbers.get(symbol_id)
+            return None if number is None else Symbol(path, number)
+        if not self.reading.providers(("file", path)):
+            return None
+        tables = self.tables(path)
+        number = tables.numbers.get(symbol_id)
+        group = tables.groups[number] if number is not None else name.partition(".")[0]
+        self.reading.keys.add(("shape", self.module(path).key, group))
+        return None if number is None else Symbol(path, number)
+
     # --- What holds which value ------------------------------------------------------------------
 
     def local(self, path: str, scope: int, name: str) -> Binding | None:

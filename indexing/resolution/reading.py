@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Protocol, TypeVar
 
+from indexing.answers import Answers
 from indexing.facts import BlobFacts
 
 Key = tuple[str, ...]
@@ -33,6 +34,9 @@ class Tree(Protocol):
 
     def providers(self, key: Key) -> Sequence[str]:
         """Return the paths of the files that offer a key, sorted."""
+
+    def answers(self, path: str) -> Answers | None:
+        """Return what a compiler says of the content at a path; None where none was asked."""
 
 
 class Reading:

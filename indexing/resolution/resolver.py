@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from graph.values import EdgeFact, SymbolFact
+from graph.values import EdgeFact, EntityFact, SymbolFact
+from indexing.resolution.compiled import Compiled
 from indexing.resolution.edges import Edges
 from indexing.resolution.manifests import Manifests
 from indexing.resolution.modules import Modules
@@ -18,14 +19,15 @@ from indexing.resolution.symbols import Symbols
 class FileResolution:
     """One file's part of the graph: its symbols, and the edges that leave it and them.
 
-    `consulted` are the keys that another tree must answer alike for the result to be the same;
-    `offered` those by which the file is found, `derived` those of them that say which types its
-    own derive from.
+    `entities` are the edges' targets that no file of the tree defines. `consulted` are the keys
+    that another tree must answer alike for the result to be the same; `offered` those by which the
+    file is found, `derived` those of them that say which types its own derive from.
     """
 
     path: str
     symbols: list[SymbolFact]
     edges: list[EdgeFact]
+    entities: list[EntityFact]
     consulted: frozenset[Key]
     offered: frozenset[Key]
     derived: frozenset[Key]
@@ -41,7 +43,7 @@ class Resolver:
         self._manifests = manifests
         self._derived: dict[str, frozenset[Key]] = {}
         self._symbols = Symbols(self.program, modules)
-        self._edges = Edges(Names(self.program, modules))
+        self.edges = Edges(Names(self.program, modules))
 
     def derived(self, path: str) -> frozenset[Key]:
         """Return the keys by which a file is found as one that derives from others' types."""
@@ -53,8 +55,9 @@ class Resolver:
     def resolve(self, path: str) -> FileResolution:
         """Resolve one file. What derives from its types must be known to the tree by now."""
         self.reading.begin(path)
-        symbols = self._symbols.of(path)
-        edges = self._edges.of(path)
+        compiled = Compiled(self.program, path)
+        symbols = self._symbols.of(path, compiled)
+        edges = self.edges.of(path, compiled)
         consulted = frozenset(self.reading.keys)
         derived = self.derived(path)
         facts = self.program.tables(path).facts
@@ -62,6 +65,7 @@ class Resolver:
             path=path,
             symbols=symbols,
             edges=edges,
+            entities=compiled.entities(edges),
             consulted=consulted,
             offered=derived.union(offered(path, facts, self._manifests)),
             derived=derived,
@@ -69,7 +73,7 @@ class Resolver:
 
     def _derived_of(self, path: str) -> Iterator[Key]:
         self.reading.begin(None)
-        bases = self._edges.types.bases
+        bases = self.edges.types.bases
         for number in self.program.tables(path).bases:
             for base in bases(Symbol(path, number)):
                 if isinstance(base, Symbol):

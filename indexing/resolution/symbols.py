@@ -1,6 +1,7 @@
 """Every named definition as a fact of the graph: identity, qualified name, parent, test or not."""
 
 from graph.values import SymbolFact
+from indexing.resolution.compiled import Compiled
 from indexing.resolution.modules import Modules
 from indexing.resolution.program import Program, Symbol
 
@@ -12,15 +13,16 @@ class Symbols:
         self.program = program
         self.modules = modules
 
-    def of(self, path: str) -> list[SymbolFact]:
+    def of(self, path: str, compiled: Compiled) -> list[SymbolFact]:
         """Return the symbols of a file, in its order."""
-        return [self._fact(path, number) for number in self.program.tables(path).ids]
+        return [self._fact(path, number, compiled) for number in self.program.tables(path).ids]
 
-    def _fact(self, path: str, number: int) -> SymbolFact:
+    def _fact(self, path: str, number: int, compiled: Compiled) -> SymbolFact:
         tables = self.program.tables(path)
         definition = tables.definitions[number]
         assert definition.kind is not None
         parent = self.program.parent(Symbol(path, number))
+        hover = compiled.hover(tables.ids[number])
         return SymbolFact(
             path=path,
             name=definition.name,
@@ -32,8 +34,8 @@ class Symbols:
             parent=self.program.id(parent) if parent else None,
             start_line=definition.start_line,
             end_line=definition.end_line,
-            signature=definition.signature,
-            doc=definition.doc,
+            signature=definition.signature or hover.signature,
+            doc=definition.doc or hover.documentation,
             visibility=definition.visibility,
             is_test=definition.is_test or self.program.is_test(path),
             body_hash=definition.body_hash,

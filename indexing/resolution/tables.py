@@ -52,6 +52,7 @@ class FileTables:
         self.ordinals: dict[int, int] = {}
         self.ids: dict[int, str] = {}
         self._read_definitions()
+        self.numbers = {text: number for number, text in self.ids.items()}
         self._read_bindings()
         self._read_references()
         self.imports = ImportTables(

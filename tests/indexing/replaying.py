@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from graph.values import EdgeFact, SymbolFact
+from indexing.answers import Answers
 from indexing.facts import BlobFacts
 from indexing.resolution import FileResolution, resolve_files
 from indexing.resolution.changes import Changes, number_of, resolve_changes
@@ -24,12 +25,16 @@ class ResolvedTree:
     derived_by: dict[str, frozenset[int]] = field(default_factory=dict)
     offered: dict[str, frozenset[int]] = field(default_factory=dict)
     resolved: list[str] = field(default_factory=list)
+    said: Mapping[str, Answers] = field(default_factory=dict)
 
     def number(self, key: Key) -> int:
         return number_of(key, salt=b"replay")
 
     def facts(self, path: str) -> BlobFacts | None:
         return self.files.get(path)
+
+    def answers(self, path: str) -> Answers | None:
+        return self.said.get(path)
 
     def providers(self, key: Key) -> Sequence[str]:
         return sorted(self.offered_by.get(self.number(key), ()))
@@ -45,19 +50,29 @@ class ResolvedTree:
         pass
 
     @classmethod
-    def of(cls, files: Mapping[str, BlobFacts], manifests: Mapping[str, bytes]) -> "ResolvedTree":
-        tree = cls(files=dict(files), manifests=manifests)
-        for resolution in resolve_files(files, manifests):
+    def of(
+        cls,
+        files: Mapping[str, BlobFacts],
+        manifests: Mapping[str, bytes],
+        said: Mapping[str, Answers] | None = None,
+    ) -> "ResolvedTree":
+        tree = cls(files=dict(files), manifests=manifests, said=said or {})
+        for resolution in resolve_files(files, manifests, said):
             tree._keep(resolution)
         return tree
 
-    def advance(self, files: Mapping[str, BlobFacts]) -> None:
+    def advance(
+        self, files: Mapping[str, BlobFacts], said: Mapping[str, Answers] | None = None
+    ) -> None:
         """Become the tree of these files, resolving only what may differ."""
+        said = said or {}
         changed: dict[str, BlobFacts | None] = {
             path: facts for path, facts in files.items() if self.files.get(path) is not facts
         }
         changed |= dict.fromkeys(self.files.keys() - files.keys())
-        found = resolve_changes(self, Changes(files=changed), self._known_manifests)
+        changes = Changes(files=changed, answers=said)
+        found = resolve_changes(self, changes, self._known_manifests)
+        self.said = said
         for path in changed:
             self._forget(path)
         self.files = dict(files)

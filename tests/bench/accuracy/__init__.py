@@ -1,0 +1,1 @@
+"""How right the graph's calls are: against compilers' indexes, and against cases made by hand."""
