@@ -329,7 +329,10 @@ class Composition:
         return known.get(place.local_name) or self._surroundings.constant(place)
 
     def _place(self, path: str, chain: str) -> Place | None:
-        """Return the definition that a chain names where it stands."""
+        """Return the definition that a chain (or a whole `path#name`) names where it stands."""
+        file, is_whole, local_name = chain.rpartition("#")
+        if is_whole:
+            return Place(file, local_name)
         parts = [
             part.strip("()[]")
             for part in chain.split(".")

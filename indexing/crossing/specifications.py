@@ -12,12 +12,15 @@ from urllib.parse import unquote, urlsplit
 
 from indexing.crossing.documents import MAXIMUM_BYTES, read_json, read_yaml, table, text_of
 from indexing.crossing.paths import joined_path
+from indexing.crossing.reading.servers import FILE_ROUTER
+from indexing.crossing.traffic import FileTraffic, MessageFact, RouteFact, Text
 
 _NAME: Final = re.compile(
     r"(^|[-_.])(openapi|swagger|asyncapi|api[-_]?spec|api[-_]?docs?)([-_.].*)?\.(ya?ml|json)$",
     re.IGNORECASE,
 )
 _METHODS: Final = ("get", "post", "put", "patch", "delete", "head", "options", "trace", "query")
+_DESCRIBED: Final = 0.8
 _MAXIMUM_OPERATIONS: Final = 20_000
 _BUSES: Final = {
     "kafka": "kafka",
@@ -79,6 +82,40 @@ def read_specification(path: str, text: bytes) -> Specification:
         channels = _channels_of_2(document, lines) if is_old else _channels_of_3(document, lines)
         return Specification(channels=tuple(list(channels)[:_MAXIMUM_OPERATIONS]))
     return Specification()
+
+
+def specification_traffic(path: str, text: bytes) -> FileTraffic:
+    """Return what a document describes as traffic of its own repository, described only."""
+    found = read_specification(path, text)
+    return FileTraffic(
+        routes=tuple(
+            RouteFact(
+                router=FILE_ROUTER,
+                prefix="",
+                path=Text(one.path, is_literal=True),
+                methods=(one.method,),
+                handler="",
+                symbol="",
+                framework="openapi",
+                certainty=_DESCRIBED,
+                line=one.line,
+                text=f"{one.method} {one.path}"[:300],
+            )
+            for one in found.operations
+        ),
+        messages=tuple(
+            MessageFact(
+                bus=one.bus,
+                is_publishing=one.is_publishing,
+                topic=Text(one.topic, is_literal=True),
+                symbol="",
+                certainty=_DESCRIBED,
+                line=one.line,
+                text=f"{'send' if one.is_publishing else 'receive'} {one.topic}"[:300],
+            )
+            for one in found.channels
+        ),
+    )
 
 
 class _Lines:
