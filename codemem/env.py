@@ -93,6 +93,17 @@ def words(name: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
     return tuple(word for item in text(name).split(",") if (word := item.strip())) or default
 
 
+def pairs(name: str) -> dict[str, str]:
+    """Return a comma-separated list of key=value as a dictionary."""
+    found = {}
+    for item in words(name):
+        key, equals, value = item.partition("=")
+        if not (equals and key.strip() and value.strip()):
+            raise EnvironmentInvalid(f"{name} must be a list of key=value, not {item!r}.")
+        found[key.strip()] = value.strip()
+    return found
+
+
 def directory(name: str, default: Path) -> Path:
     """Return an absolute path; ~ is the home directory."""
     path = Path(text(name) or default).expanduser()

@@ -181,6 +181,8 @@ EXTRACTION_PROCESSES = env.integer("CODEMEM_EXTRACTION_PROCESSES", 2, minimum=1,
 LOCAL_REPOSITORY_ROOTS = tuple(
     Path(root).resolve() for root in env.words("CODEMEM_LOCAL_REPOSITORY_ROOTS")
 )
+# Names that requests reach services by, where they are not the repository's: host=repository.
+SERVICE_HOSTS = env.pairs("CODEMEM_SERVICE_HOSTS")
 
 # --- Memory and embeddings ----------------------------------------------------------------------
 EMBEDDING_PROVIDER = env.text("CODEMEM_EMBEDDING_PROVIDER", "local")

@@ -14,6 +14,7 @@ class Work(IntEnum):
     INDEX = 2
     EMBED = 3
     FINDINGS = 6
+    CROSSING = 7
 
 
 @contextmanager

@@ -77,6 +77,18 @@ def rank_namespace(*, namespace_id: UUID) -> None:
     )
 
 
+def refresh_crossing(*, repository_id: UUID) -> None:
+    """Have what a repository says across its border brought up to its graph."""
+    _send(
+        "workers.tasks.services.refresh_crossing", Queue.ANALYSIS, repository_id=str(repository_id)
+    )
+
+
+def link_crossing(*, repository_id: UUID) -> None:
+    """Have the edges that leave a repository computed again, for a sibling has changed."""
+    _send("workers.tasks.services.link_crossing", Queue.ANALYSIS, repository_id=str(repository_id))
+
+
 def depths() -> list[QueueDepth]:
     """Return how many messages wait in each queue; raise QueueUnavailable."""
     client = redis.Redis.from_url(

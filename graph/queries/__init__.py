@@ -5,6 +5,7 @@ and finds nothing outside of them.
 """
 
 from graph.queries.analyses import AnalysisValue, NotRanked, repositories_to_rank
+from graph.queries.crossing import ImportedPlace, imports_of
 from graph.queries.cycles import DependencyCycle, Level, Severity, cycles
 from graph.queries.edges import (
     Algorithm,
@@ -52,6 +53,7 @@ __all__ = [
     "DependencyCycle",
     "Group",
     "Groups",
+    "ImportedPlace",
     "KnownVertex",
     "Level",
     "NodeUnknown",
@@ -71,6 +73,7 @@ __all__ = [
     "important_in_namespace",
     "important_near",
     "important_nodes",
+    "imports_of",
     "links_of",
     "list_layers",
     "list_repositories",

@@ -49,7 +49,8 @@ def _import_edges(namespace_id: UUID, files: Collection[int]) -> list[tuple[int,
     starts = [graph_id(label=VertexLabel.FILE, key=key) for key in files]
     with connection.cursor() as cursor:
         cursor.execute(statement, [starts, EdgeSource.CROSSING.value])
-        return cursor.fetchall()
+        rows: list[tuple[int, int, int]] = cursor.fetchall()
+    return rows
 
 
 def _places(vertices: Collection[int]) -> dict[int, tuple[str, str]]:

@@ -1,6 +1,7 @@
 """Everything that changes the graph: repositories and refs, snapshots, links, ranks, vectors."""
 
 from graph.queries.nodes import NodeUnknown
+from graph.services.crossing import CrossingEdge, write_crossing_edges
 from graph.services.embeddings import store_symbol_embeddings
 from graph.services.entities import ensure_entities
 from graph.services.links import (
@@ -35,6 +36,7 @@ from graph.values import CommitRow
 __all__ = [
     "BaseRevisionGone",
     "CommitRow",
+    "CrossingEdge",
     "NodeUnknown",
     "OverlayUnknown",
     "RefNotDefault",
@@ -56,4 +58,5 @@ __all__ = [
     "store_symbol_embeddings",
     "unlink",
     "unlink_memory",
+    "write_crossing_edges",
 ]

@@ -14,7 +14,7 @@ from psycopg import sql
 from psycopg.types.json import Jsonb
 
 from graph import cypher
-from graph.services.snapshots import STILL_OPEN
+from graph.services.writer import STILL_OPEN
 from graph.values import EdgeKind, EdgeSource
 
 

@@ -202,7 +202,9 @@ class _Edges:
                 continue
             heard = {row.topic}
             if not row.is_publishing:
-                heard |= {one for bus, one in known if bus == row.bus and topic_hears(row.topic, one)}
+                heard |= {
+                    one for bus, one in known if bus == row.bus and topic_hears(row.topic, one)
+                }
             for topic in sorted(heard):
                 is_same = topic == row.topic
                 yield _Wanted(
@@ -253,9 +255,7 @@ class _Edges:
             .values_list("manager", "name", "alias")
             .distinct()
         )
-        tops = {
-            one.module.partition(".")[0] for _, one in outer if one.manager == Manager.PYPI
-        }
+        tops = {one.module.partition(".")[0] for _, one in outer if one.manager == Manager.PYPI}
         modules = modules_of_siblings(tops=tops, siblings=siblings)
         attribution = Attribution(declared, siblings, modules)
         attributed = [
@@ -267,8 +267,8 @@ class _Edges:
         for one in attributed:
             if one.sibling is not None:
                 by_sibling[one.sibling].append(one)
-        for sibling, found in by_sibling.items():
-            yield from self._symbols(sibling, found)
+        for sibling, imports in by_sibling.items():
+            yield from self._symbols(sibling, imports)
 
     def _imports_package(self, one: Attributed) -> Iterator[_Wanted]:
         counts = self._outer[one.outer.manager, one.package]
@@ -290,9 +290,7 @@ class _Edges:
             )
 
     def _symbols(self, sibling: OwnPackage, imports: list[Attributed]) -> Iterator[_Wanted]:
-        uses = [
-            (one.outer, use) for one in imports for use in (None, *one.outer.uses)
-        ]
+        uses = [(one.outer, use) for one in imports for use in (None, *one.outer.uses)]
         found = SiblingSymbols(namespace_id=self._namespace_id).find(sibling, uses)
         counts = self._outer[sibling.manager, sibling.name]
         for one in imports:
@@ -347,9 +345,7 @@ class _Edges:
             }
             opened = [row for key, row in rows.items() if not _is_same(stored.get(key), row)]
             opened_keys = {(row.kind, row.source, row.target) for row in opened}
-            closed = [
-                row for key, row in stored.items() if key not in rows or key in opened_keys
-            ]
+            closed = [row for key, row in stored.items() if key not in rows or key in opened_keys]
             CrossingEdge.objects.filter(pk__in=[row.pk for row in closed]).delete()
             CrossingEdge.objects.bulk_create(opened, batch_size=_BATCH)
             graph.write_crossing_edges(

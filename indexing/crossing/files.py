@@ -7,7 +7,7 @@ from graph import queries as graph
 from graph.models import DEFAULT_LAYER, FileVersion, Repository
 from indexing import queries
 from indexing.crossing.documents import MAXIMUM_BYTES
-from indexing.crossing.imports import outer_imports
+from indexing.crossing.imports import OuterImport, outer_imports
 from indexing.crossing.rails import is_routes_file, read_rails_routes
 from indexing.crossing.reading import read_traffic
 from indexing.crossing.rules import RULES_VERSION
@@ -87,7 +87,8 @@ def _read(repository: Repository, files: Sequence[LiveFile]) -> Iterator[Crossin
         repository, {file.path: file.blob for file in files if _is_document(file.path)}
     )
     for file in files:
-        traffic, imports = FileTraffic(), ()
+        traffic = FileTraffic()
+        imports: tuple[OuterImport, ...] = ()
         read = facts.get((file.blob, file.language))
         if _is_document(file.path):
             if documents is None:

@@ -248,8 +248,8 @@ class SiblingSymbols:
                 )
                 .order_by("-symbol__ordinal", "symbol__path")
             )  # fmt: skip
-            for name, *symbol in rows:
-                found[name] = _vertex_and_id(*symbol)
+            for name, key, path, local_name, ordinal in rows:
+                found[name] = _vertex_and_id(key, path, local_name, ordinal)
         return found
 
     def _exported(

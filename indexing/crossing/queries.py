@@ -1,27 +1,19 @@
 """Reads of what crosses repositories: packages, endpoints, requests, topics, edges."""
 
-from collections import defaultdict
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Iterator
 from uuid import UUID
 
-from django.db.models import F, Q, QuerySet
+from django.db.models import Q
 
 from graph.models import Repository
 from indexing.crossing.imports import OuterImport, outer_from_json
 from indexing.crossing.linking import OwnPackage
 from indexing.crossing.traffic import FileTraffic
 from indexing.models import (
-    CrossingEdge,
     CrossingFile,
-    CrossingState,
-    Endpoint,
     HttpRequest,
     OuterPackage,
-    PackageDependency,
     PackageManifest,
-    TopicUse,
 )
 
 
@@ -57,9 +49,7 @@ def own_packages(*, namespace_id: UUID) -> list[OwnPackage]:
     ]
 
 
-def siblings_looking_at(
-    *, repository: Repository, at_code: bool, at_endpoints: bool
-) -> list[UUID]:
+def siblings_looking_at(*, repository: Repository, at_code: bool, at_endpoints: bool) -> list[UUID]:
     """Return the repositories whose edges may change with this one's code or endpoints."""
     looking = Q(pk__in=[])
     if at_code:

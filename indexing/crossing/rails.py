@@ -82,9 +82,7 @@ class _Routes:
             elif _CLOSES.match(line) and self._blocks:
                 self._blocks.pop()
 
-    def _routes(
-        self, word: str, names: list[str], line: str, number: int
-    ) -> Iterator[RouteFact]:
+    def _routes(self, word: str, names: list[str], line: str, number: int) -> Iterator[RouteFact]:
         if word in ("resources", "resource"):
             for name in names:
                 yield from self._resource(name, line, number, is_plural=word == "resources")
@@ -104,38 +102,33 @@ class _Routes:
         for action, (method, tail) in _ACTIONS.items():
             if (only and action not in only) or action in hidden:
                 continue
+            below = tail
             if not is_plural:
                 if action == "index":
                     continue
-                tail = tail.removeprefix(":id").strip("/")
+                below = tail.removeprefix(":id").strip("/")
             handler = self._handler(controller, action)
-            yield self._route((method,), joined_path(path, tail), handler, number, line)
+            yield self._route((method,), joined_path(path, below), handler, number, line)
             if action == "update":
-                yield self._route(("PUT",), joined_path(path, tail), handler, number, line)
+                yield self._route(("PUT",), joined_path(path, below), handler, number, line)
 
     def _block(self, word: str, names: list[str], line: str) -> _Block:
         name = names[0] if names else ""
+        path = (_listed(line, "path") or [name])[0]
         module = (_listed(line, "module") or [""])[0]
-        match word:
-            case "namespace":
-                return _Block(path=(_listed(line, "path") or [name])[0], module=name)
-            case "scope":
-                path = name if re.match(r"^\s*scope\s*\(?\s*[\"':]", line) else ""
-                return _Block(path=(_listed(line, "path") or [path])[0], module=module)
-            case "resources":
-                path = (_listed(line, "path") or [name])[0]
-                param = (_listed(line, "param") or [f"{name.rstrip('s')}_id"])[0]
-                return _Block(path=path, controller=name, member=f":{param}", module=module)
-            case "resource":
-                return _Block(path=name, controller=f"{name}s", module=module)
-            case "member":
-                return _Block(path=":id", member="-")
-            case "collection":
-                return _Block(member="-")
-            case "controller":
-                return _Block(controller=name)
-            case _:
-                return _Block()
+        if word == "scope" and not re.match(r"^\s*scope\s*\(?\s*[\"':]", line):
+            path = (_listed(line, "path") or [""])[0]
+        param = (_listed(line, "param") or [f"{name.rstrip('s')}_id"])[0]
+        blocks = {
+            "namespace": _Block(path=path, module=name),
+            "scope": _Block(path=path, module=module),
+            "resources": _Block(path=path, controller=name, member=f":{param}", module=module),
+            "resource": _Block(path=path, controller=f"{name}s", module=module),
+            "member": _Block(path=":id", member="-"),
+            "collection": _Block(member="-"),
+            "controller": _Block(controller=name),
+        }
+        return blocks.get(word, _Block())
 
     def _route(
         self, methods: tuple[str, ...], path: str, handler: str, number: int, line: str
@@ -194,4 +187,3 @@ def _listed(line: str, option: str) -> list[str]:
 def _via(line: str) -> tuple[str, ...]:
     listed = [one.upper() for one in _listed(line, "via")]
     return tuple("ANY" if one == "ALL" else one for one in listed) or ("ANY",)
-

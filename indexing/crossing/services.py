@@ -221,15 +221,12 @@ def _replace(
     repository: Repository, model: type[models.Model], rows: Iterable[models.Model]
 ) -> int:
     """Make the repository's rows of a model these, and return how many that wrote or deleted."""
-    names = [
-        field.attname for field in model._meta.concrete_fields if not field.primary_key  # noqa: SLF001
-    ]
+    fields = model._meta.concrete_fields  # noqa: SLF001  Django's documented interface
+    names = [field.attname for field in fields if not field.primary_key]
     wanted = {_values(row, names): row for row in rows}
     manager = model._default_manager  # noqa: SLF001
-    gone = []
-    for row in manager.filter(repository=repository).iterator():  # type: ignore[misc]
-        if wanted.pop(_values(row, names), None) is None:
-            gone.append(row.pk)
+    stored = manager.filter(repository=repository).iterator()
+    gone = [row.pk for row in stored if wanted.pop(_values(row, names), None) is None]
     with transaction.atomic():
         for start in range(0, len(gone), _BATCH):
             manager.filter(pk__in=gone[start : start + _BATCH]).delete()
@@ -242,4 +239,3 @@ def _values(row: models.Model, names: Iterable[str]) -> tuple[object, ...]:
         tuple(value) if isinstance(value, list) else value
         for value in (getattr(row, name) for name in names)
     )
-

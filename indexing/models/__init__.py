@@ -7,16 +7,36 @@ from indexing.models.facts import BlobFacts
 from indexing.models.findings import Analysis, AnalyzedFile, FileChange, Finding, Metric
 from indexing.models.history import History, ManifestText, TreeSpan
 from indexing.models.runs import IndexRun
+from indexing.models.services import (
+    CrossingEdge,
+    CrossingFile,
+    CrossingState,
+    Endpoint,
+    HttpRequest,
+    OuterPackage,
+    PackageDependency,
+    PackageManifest,
+    TopicUse,
+)
 
 __all__ = [
     "Analysis",
     "AnalyzedFile",
     "BlobFacts",
+    "CrossingEdge",
+    "CrossingFile",
+    "CrossingState",
+    "Endpoint",
     "FileChange",
     "Finding",
     "History",
+    "HttpRequest",
     "IndexRun",
     "ManifestText",
     "Metric",
+    "OuterPackage",
+    "PackageDependency",
+    "PackageManifest",
+    "TopicUse",
     "TreeSpan",
 ]

@@ -52,7 +52,6 @@ class PackageManifest(models.Model):
 
     class Meta:
         indexes: ClassVar = [
-            models.Index(fields=["repository"], name="indexing_manifest_repository"),
             models.Index(fields=["manager", "name"], name="indexing_manifest_package"),
         ]
 
@@ -70,7 +69,6 @@ class PackageDependency(models.Model):
 
     class Meta:
         indexes: ClassVar = [
-            models.Index(fields=["repository"], name="indexing_dependency_repository"),
             models.Index(fields=["manager", "name"], name="indexing_dependency_package"),
         ]
 
@@ -103,9 +101,6 @@ class Endpoint(TrafficRow):
     handler_path = models.TextField(blank=True)
     handler_name = models.TextField(blank=True)
 
-    class Meta:
-        indexes: ClassVar = [models.Index(fields=["repository"], name="indexing_endpoint")]
-
 
 class HttpRequest(TrafficRow):
     """One request that a repository sends."""
@@ -116,9 +111,6 @@ class HttpRequest(TrafficRow):
     template = models.CharField(max_length=500)
     library = models.CharField(max_length=20)
 
-    class Meta:
-        indexes: ClassVar = [models.Index(fields=["repository"], name="indexing_request")]
-
 
 class TopicUse(TrafficRow):
     """One place that publishes or subscribes; an unknown topic is "" and matches nothing."""
@@ -126,9 +118,6 @@ class TopicUse(TrafficRow):
     bus = models.CharField(max_length=20)
     topic = models.CharField(max_length=300, blank=True)
     is_publishing = models.BooleanField()
-
-    class Meta:
-        indexes: ClassVar = [models.Index(fields=["repository"], name="indexing_topic_use")]
 
 
 class CrossingEdge(models.Model):
@@ -154,7 +143,6 @@ class CrossingEdge(models.Model):
             )
         ]
         indexes: ClassVar = [
-            models.Index(fields=["other"], name="indexing_crossing_other"),
             models.Index(fields=["target"], name="indexing_crossing_target"),
         ]
 

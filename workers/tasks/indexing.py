@@ -11,13 +11,14 @@ from workers import queue
 
 @shared_task
 def index(*, run_id: str) -> None:
-    """Carry out an index run, then queue its vectors and the runs that it kept waiting."""
+    """Carry out an index run, then queue what follows from it and the runs that it kept waiting."""
     outcome = pipeline.run_index(run_id=UUID(run_id), now=timezone.now())
     if outcome is None:
         return
     if outcome.is_indexed:
         queue.embed_symbols(repository_id=outcome.repository_id)
         queue.rank_repository(repository_id=outcome.repository_id)
+        queue.refresh_crossing(repository_id=outcome.repository_id)
     for waiting in queries.waiting_runs(repository_id=outcome.repository_id):
         queue.index(run_id=waiting)
 

@@ -62,7 +62,7 @@ class _Framework:
 
     # --- Routers ----------------------------------------------------------------------------------
     def routers(self) -> Iterator[RouterFact]:
-        for binding in self.source.facts.bindings if self.is_imported else ():
+        for binding in self.source.bindings if self.is_imported else ():
             found = self._router(binding)
             if found is not None:
                 yield found
@@ -162,8 +162,8 @@ class _Framework:
 
     def _route(self, rule: RouteRule, site: Site, known: frozenset[str]) -> Iterator[RouteFact]:
         path = text_at(site, (0, "value") if rule.path_of else rule.path)
-        if path is None and rule.on_class:
-            path = NOTHING  # @Get() of a controller: the controller's own path
+        if path is None and (rule.on_class or (rule.is_decorator and not site.arguments)):
+            path = NOTHING  # @Get() of a controller, @router.post(""): the path of what is above
         if path is None or self._is_something_else(rule, site, path):
             return
         certainty = self._certainty(rule, site, path, known)

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
+from graph.values import NodeKind
 from indexing.crossing.rules import Place
 from indexing.crossing.traffic import ConstantFact, NameFact, Text
 from indexing.expressions import steps_of
@@ -13,6 +14,7 @@ from indexing.facts import (
     Argument,
     Binding,
     BindingSource,
+    BindingTarget,
     BlobFacts,
     Definition,
     ReferenceKind,
@@ -25,6 +27,7 @@ _CONSTANT = re.compile(
 )
 _PAIR = re.compile(r"([\w$]+)[\"']?\s*(?::|=>|=)\s*([\"'`])([^\"'`\n]{1,300})\2")
 _MAXIMUM_CONSTANTS = 500
+_VARIABLES = (NodeKind.VARIABLE, NodeKind.FIELD)
 _SELF = ("self", "this", "cls")
 
 
@@ -35,6 +38,18 @@ class Source:
         self.facts = facts
         self.sites = facts.sites
         self.modules = frozenset(one.module for one in facts.imports)
+
+    @cached_property
+    def bindings(self) -> list[Binding]:
+        """Return the bindings; what a variable's value binds is of the scope around it."""
+        return [
+            one._replace(scope=self._around_variables(one.scope)) for one in self.facts.bindings
+        ]
+
+    def _around_variables(self, scope: int) -> int:
+        while scope != MODULE_SCOPE and self.facts.definitions[scope].kind in _VARIABLES:
+            scope = self.facts.definitions[scope].parent
+        return scope
 
     def imports_any(self, prefixes: Iterable[str]) -> bool:
         """Tell whether the file imports one of some modules, or something below one."""
@@ -141,20 +156,20 @@ class Source:
     @cached_property
     def _bindings(self) -> Mapping[tuple[int, str], Binding]:
         found: dict[tuple[int, str], Binding] = {}
-        for one in self.facts.bindings:
-            if one.target == "name":
+        for one in self.bindings:
+            if one.target is BindingTarget.NAME:
                 found.setdefault((one.scope, one.name), one)
         return found
 
     @cached_property
     def _fields(self) -> Mapping[str, Binding]:
         found: dict[str, Binding] = {}
-        for one in self.facts.bindings:
+        for one in self.bindings:
             # What a constructor makes says more than what an annotation promises.
-            is_field = one.target == "field"
+            is_field = one.target is BindingTarget.FIELD
             if is_field and (one.name not in found or one.source is BindingSource.CALL):
                 found[one.name] = one
-            elif one.source is BindingSource.TYPE and one.target == "name":
+            elif one.source is BindingSource.TYPE and one.target is BindingTarget.NAME:
                 found.setdefault(one.name, one)
         return found
 
@@ -223,7 +238,7 @@ def _is_below(module: str, prefix: str) -> bool:
 
 def _constants(facts: BlobFacts) -> Iterator[ConstantFact]:
     for definition in facts.definitions:
-        if definition.kind in ("variable", "field"):
+        if definition.kind in _VARIABLES:
             yield from constants_of(definition.local_name, definition.source_text)
 
 
