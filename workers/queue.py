@@ -22,6 +22,7 @@ from workers.app import app
 log = structlog.get_logger(__name__)
 
 
+_ASK_AGAIN_AFTER_SECONDS = 15
 _RANK_AFTER_SECONDS = 5
 _RANK_NAMESPACE_AFTER_SECONDS = 60
 
@@ -77,16 +78,24 @@ def rank_namespace(*, namespace_id: UUID) -> None:
     )
 
 
-def refresh_crossing(*, repository_id: UUID) -> None:
+def refresh_crossing(*, repository_id: UUID, is_again: bool = False) -> None:
     """Have what a repository says across its border brought up to its graph."""
     _send(
-        "workers.tasks.services.refresh_crossing", Queue.ANALYSIS, repository_id=str(repository_id)
+        "workers.tasks.services.refresh_crossing",
+        Queue.ANALYSIS,
+        delay_seconds=_ASK_AGAIN_AFTER_SECONDS if is_again else 0,
+        repository_id=str(repository_id),
     )
 
 
-def link_crossing(*, repository_id: UUID) -> None:
+def link_crossing(*, repository_id: UUID, is_again: bool = False) -> None:
     """Have the edges that leave a repository computed again, for a sibling has changed."""
-    _send("workers.tasks.services.link_crossing", Queue.ANALYSIS, repository_id=str(repository_id))
+    _send(
+        "workers.tasks.services.link_crossing",
+        Queue.ANALYSIS,
+        delay_seconds=_ASK_AGAIN_AFTER_SECONDS if is_again else 0,
+        repository_id=str(repository_id),
+    )
 
 
 def depths() -> list[QueueDepth]:

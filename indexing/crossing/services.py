@@ -7,7 +7,8 @@ Everything is compared with what is stored, and only the difference is written.
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, NamedTuple
@@ -37,6 +38,10 @@ from indexing.models import (
 _BATCH: Final = 500
 
 
+class CrossingBusy(Exception):
+    """Another worker looks across this repository, perhaps at what it was before: ask again."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CrossingReport:
     """What a pass did, and which siblings should look again."""
@@ -50,22 +55,30 @@ class CrossingReport:
 def refresh_crossing(*, repository_id: UUID, now: datetime) -> CrossingReport | None:
     """Bring what a repository says across its border up to its live graph.
 
-    None when another worker is at it or there is no such repository. Idempotent: a second pass over
-    the same graph writes nothing.
+    None when there is no such repository; raise CrossingBusy. Idempotent: a second pass over the
+    same graph writes nothing.
     """
-    with only_worker(work=Work.CROSSING, repository_id=repository_id) as is_ours:
-        repository = Repository.objects.filter(pk=repository_id).first() if is_ours else None
+    with _alone(repository_id):
+        repository = Repository.objects.filter(pk=repository_id).first()
         return _refresh(repository, now) if repository is not None else None
 
 
 def link_crossing(*, repository_id: UUID) -> int | None:
     """Recompute the edges that leave a repository, for a sibling has changed; count the written.
 
-    None when another worker is at it or there is no such repository.
+    None when there is no such repository; raise CrossingBusy.
     """
-    with only_worker(work=Work.CROSSING, repository_id=repository_id) as is_ours:
-        repository = Repository.objects.filter(pk=repository_id).first() if is_ours else None
+    with _alone(repository_id):
+        repository = Repository.objects.filter(pk=repository_id).first()
         return write_edges(repository) if repository is not None else None
+
+
+@contextmanager
+def _alone(repository_id: UUID) -> Iterator[None]:
+    with only_worker(work=Work.CROSSING, repository_id=repository_id) as is_ours:
+        if not is_ours:
+            raise CrossingBusy(f"{repository_id} is being looked at.")
+        yield
 
 
 def _refresh(repository: Repository, now: datetime) -> CrossingReport:

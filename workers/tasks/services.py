@@ -12,7 +12,12 @@ from workers import queue
 @shared_task
 def refresh_crossing(*, repository_id: str) -> None:
     """Read what a repository says across its border; queue the siblings that look at it."""
-    report = services.refresh_crossing(repository_id=UUID(repository_id), now=timezone.now())
+    try:
+        report = services.refresh_crossing(repository_id=UUID(repository_id), now=timezone.now())
+    except services.CrossingBusy:
+        # The pass under way may have begun before the push that asks for this one.
+        queue.refresh_crossing(repository_id=UUID(repository_id), is_again=True)
+        return
     for sibling in report.siblings if report else ():
         queue.link_crossing(repository_id=sibling)
 
@@ -20,4 +25,7 @@ def refresh_crossing(*, repository_id: str) -> None:
 @shared_task
 def link_crossing(*, repository_id: str) -> None:
     """Compute the edges that leave a repository again."""
-    services.link_crossing(repository_id=UUID(repository_id))
+    try:
+        services.link_crossing(repository_id=UUID(repository_id))
+    except services.CrossingBusy:
+        queue.link_crossing(repository_id=UUID(repository_id), is_again=True)
