@@ -17,5 +17,7 @@ SCHEDULE = {
     "embed-missing": _every(120, "embed_missing"),
     "embed-missing-symbols": _every(600, "embed_missing_symbols"),
     "rank-stale": _every(600, "rank_stale", topic="ranking"),
+    "expire-overlays": _every(300, "expire_overlays"),
+    "prune-graph": _every(3600, "prune_graph"),
     "vector-indexes": _every(3600, "build_vector_indexes"),
 }

@@ -43,6 +43,7 @@ from graph.queries.repositories import (
     get_repository,
     list_layers,
     list_repositories,
+    namespaces_with_repositories,
     newest_revision,
     visible_repositories,
 )
@@ -79,6 +80,7 @@ __all__ = [
     "list_repositories",
     "live_symbols_in",
     "memories_linked_to",
+    "namespaces_with_repositories",
     "neighbors",
     "newest_revision",
     "nodes_of",

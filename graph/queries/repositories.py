@@ -32,6 +32,12 @@ def list_repositories(*, namespace_ids: Sequence[UUID]) -> list[RepositoryValue]
     return _values(Repository.objects.filter(namespace_id__in=namespace_ids))
 
 
+def namespaces_with_repositories() -> list[UUID]:
+    """Return the namespaces that have a repository. One query."""
+    rows = Repository.objects.order_by().values_list("namespace_id", flat=True)
+    return list(rows.distinct())
+
+
 def find_repositories(*, namespace_ids: Sequence[UUID], name: str | None) -> list[RepositoryValue]:
     """Return the repositories that a name, an id or a remote means; all of them without one.
 

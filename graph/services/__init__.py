@@ -4,6 +4,13 @@ from graph.queries.nodes import NodeUnknown
 from graph.services.crossing import CrossingEdge, write_crossing_edges
 from graph.services.embeddings import store_symbol_embeddings
 from graph.services.entities import ensure_entities
+from graph.services.layers import (
+    drop_overlay,
+    expire_overlays,
+    forget_branch,
+    note_overlay_used,
+    prune,
+)
 from graph.services.links import (
     ensure_memory_vertex,
     link,
@@ -43,11 +50,16 @@ __all__ = [
     "RemoteTaken",
     "RepositoryNameTaken",
     "SnapshotInconsistent",
+    "drop_overlay",
     "ensure_entities",
     "ensure_memory_vertex",
+    "expire_overlays",
+    "forget_branch",
     "is_namespace_ranked",
     "link",
     "note_head",
+    "note_overlay_used",
+    "prune",
     "put",
     "put_delta",
     "rank_namespace",

@@ -13,13 +13,34 @@ from uuid import UUID
 from django.db import connection, transaction
 from django.db.models import Case, Value, When
 from django.db.models.functions import Now
+from psycopg import sql
 
 from graph import cypher
 from graph.models import DEFAULT_LAYER, FileVersion, Layer, Ref, Repository, Revision
 from graph.queries.nodes import vertices_by_id
+from graph.queries.seen import edges_seen, is_seen, view_parameters
+from graph.services.layers import wait_for_turn
 from graph.services.writer import FileChange, Writer
-from graph.staging import Desired, FileRows, OutsideNode, desired_state, ids_outside
-from graph.values import LIVE, Delta, PutReport, RowChanges, Snapshot, View
+from graph.staging import (
+    Desired,
+    FileRows,
+    OutsideNode,
+    SnapshotInconsistent,
+    desired_state,
+    ids_outside,
+)
+from graph.statements import statements
+from graph.values import (
+    LIVE,
+    SNAPSHOT_KINDS,
+    Delta,
+    EdgeSource,
+    PutReport,
+    RowChanges,
+    Snapshot,
+    VertexLabel,
+    View,
+)
 
 
 class RefNotDefault(Exception):
@@ -42,7 +63,8 @@ def put(*, repository_id: UUID, ref_name: str, snapshot: Snapshot) -> PutReport:
     """
     desired = desired_state(snapshot)
     with transaction.atomic(), connection.cursor() as cursor:
-        _begin(cursor, repository_id, ref_name, owner_id=None)
+        _begin(cursor)
+        wait_for_turn(cursor, repository_id=repository_id, ref_name=ref_name)
         repository = _default_branch(repository_id, ref_name)
         target = _Target(repository=repository, ref_name=ref_name)
         changes = _difference(_stored(target), desired)
@@ -70,7 +92,10 @@ def put_delta(
     Repository.DoesNotExist.
     """
     with transaction.atomic(), connection.cursor() as cursor:
-        is_default = _begin(cursor, repository_id, ref_name, owner_id=owner_id)
+        _begin(cursor)
+        is_default = wait_for_turn(
+            cursor, repository_id=repository_id, ref_name=ref_name, owner_id=owner_id
+        )
         if is_default and base_revision is None:
             repository = _default_branch(repository_id, ref_name)
             target = _Target(repository=repository, ref_name=ref_name)
@@ -82,7 +107,10 @@ def put_delta(
         stored = _stored(target, touched if base_revision is None else None)
         hidden = frozenset(delta.removed if target.overlay else ())
         changes = _difference(stored, desired, hidden=hidden)
-        return _write(cursor, target, delta, desired, changes)
+        report = _write(cursor, target, delta, desired, changes)
+        if changes:
+            _refuse_edges_to_nothing(cursor, target)
+        return report
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,22 +142,9 @@ class _Target:
         return rows.values_list("indexed_commit", flat=True).first()
 
 
-def _begin(cursor: Any, repository_id: UUID, ref_name: str, *, owner_id: int | None) -> bool:
-    """Wait until nobody else writes this branch; return whether it is the default branch."""
+def _begin(cursor: Any) -> None:
     # The first indexing of a large repository takes longer than any question may.
     cursor.execute("SET LOCAL statement_timeout = 0")
-    # Branches of one repository do not wait for each other; two writers of one branch do.
-    is_default = owner_id is None and _is_default(repository_id, ref_name)
-    name = "" if is_default else f"/{owner_id or ''}/{ref_name}"
-    cursor.execute(
-        "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", [f"{repository_id}{name}"]
-    )
-    return is_default
-
-
-def _is_default(repository_id: UUID, ref_name: str) -> bool:
-    repository = Repository.objects.only("default_branch").get(pk=repository_id)
-    return repository.default_branch in {"", ref_name}
 
 
 def _default_branch(repository_id: UUID, ref_name: str) -> Repository:
@@ -291,6 +306,39 @@ def _write_rows(
     writer.write_vertices()
     edges = writer.write_edges(changes, desired)
     return PutReport(files=files, symbols=symbols, edges=edges)
+
+
+def _refuse_edges_to_nothing(cursor: Any, target: _Target) -> None:
+    """Raise SnapshotInconsistent when an edge outside of the delta leads to what it ended."""
+    view, repository = target.view, target.repository
+    is_visible = is_seen(view=view, table="version")
+    parameters = {
+        "repository": repository.pk,
+        "symbol_label": VertexLabel.SYMBOL.value,
+        "file_label": VertexLabel.FILE.value,
+        "crossing": EdgeSource.CROSSING.value,
+        **view_parameters(view),
+    }
+    cursor.execute(sql.SQL(statements("put")["ended_nodes"]).format(seen=is_visible), parameters)
+    ended = [vertex for (vertex,) in cursor.fetchall()]
+    if not ended:
+        return
+    graph = cypher.graph_name(repository.namespace_id)
+    condition = sql.SQL("end_id = ANY (%(ended)s::bigint[]::ag_catalog.graphid[])")
+    selects = (
+        edges_seen(graph=graph, label=kind, condition=condition, view=view)
+        for kind in SNAPSHOT_KINDS
+    )
+    statement = sql.SQL(
+        "SELECT start_id::bigint, end_id::bigint FROM ({}) e"
+        " WHERE {}::bigint < %(crossing)s LIMIT 1"
+    ).format(sql.SQL(" UNION ALL ").join(selects), cypher.property_of("s"))
+    cursor.execute(statement, parameters | {"ended": ended})
+    if found := cursor.fetchone():
+        raise SnapshotInconsistent(
+            f"An edge leads from node {found[0]} to node {found[1]}, which this delta ends:"
+            " the file of the first must be restated."
+        )
 
 
 def _note_indexed(target: _Target, commit: str) -> None:

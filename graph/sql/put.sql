@@ -251,3 +251,16 @@ where staged.label = %(label)s and not exists (
     select from {graph}.{label} e
     where {live} and %(layer)s = 0 and {s}::bigint < %(crossing)s
         and e.start_id = staged.source::ag_catalog.graphid and e.end_id = staged.target::ag_catalog.graphid)
+
+-- name: ended_nodes
+-- Of the files that changed: what they had at any time and that is not seen now.
+select %(symbol_label)s::bigint << 48 | symbol.id
+from put_file file
+join graph_symbol symbol on symbol.repository_id = %(repository)s and symbol.path = file.path
+where not exists (select from graph_symbolversion version where version.symbol_id = symbol.id and {seen})
+union all
+select %(file_label)s::bigint << 48 | file.file_id
+from put_file file
+where file.file_id is not null and not exists (
+    select from graph_fileversion version
+    where version.file_id = file.file_id and not version.is_removed and {seen})

@@ -5,6 +5,8 @@ from celery import shared_task
 from django.utils import timezone
 
 from codemem.embedding import EmbeddingUnavailable
+from graph import queries as graph_queries
+from graph import services as graph
 from indexing import embedding
 from indexing import services as indexing
 from memory import services as memory
@@ -47,3 +49,16 @@ def embed_missing() -> None:
 def build_vector_indexes() -> None:
     """Give each large namespace its own vector index."""
     memory.ensure_vector_indexes()
+
+
+@shared_task
+def expire_overlays() -> None:
+    """Drop private overlays whose time is over."""
+    graph.expire_overlays(now=timezone.now())
+
+
+@shared_task
+def prune_graph() -> None:
+    """Delete what ended in the graph and what nobody may read any more."""
+    for namespace_id in graph_queries.namespaces_with_repositories():
+        graph.prune(namespace_id=namespace_id, now=timezone.now())
