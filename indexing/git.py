@@ -332,6 +332,30 @@ class Mirror:
             return None
         return int(output)
 
+    def shallow_commits(self) -> frozenset[str]:
+        """Return the commits whose parents the remote does not have: it is a shallow clone."""
+        try:
+            return frozenset((self.path / "shallow").read_text().split())
+        except FileNotFoundError:
+            return frozenset()
+
+    def records(
+        self,
+        *arguments: str,
+        shas: Sequence[str] = (),
+        questions: bytes = b"",
+        ended_by: bytes = b"\x00",
+    ) -> Iterator[bytes]:
+        """Yield what a reading command prints, record by record, as it comes.
+
+        `questions` are the command's standard input. Raises ObjectMissing, at the latest after the
+        last readable record.
+        """
+        with self._start([*arguments, *map(_sha, shas)], questions=questions) as process:
+            yield from _records(process.chunks(), ended_by)
+            if process.wait() != 0:
+                raise _read_failure(process.errors(), shas or ["0" * 40])
+
     # --- Trees and blobs -----------------------------------------------------------------------
 
     def tree(self, sha: str) -> Iterator[TreeEntry]:
@@ -733,11 +757,10 @@ def _moment(seconds: str) -> datetime:
         return datetime.fromtimestamp(0, tz=UTC)
 
 
-def _records(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield what stands between NUL bytes."""
+def _records(chunks: Iterable[bytes], ended_by: bytes = b"\x00") -> Iterator[bytes]:
     rest = b""
     for chunk in chunks:
-        *whole, rest = (rest + chunk).split(b"\x00")
+        *whole, rest = (rest + chunk).split(ended_by)
         yield from whole
 
 

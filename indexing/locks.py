@@ -13,6 +13,7 @@ class Work(IntEnum):
 
     INDEX = 2
     EMBED = 3
+    HISTORY = 4
     FINDINGS = 6
     CROSSING = 7
 

@@ -98,6 +98,11 @@ def link_crossing(*, repository_id: UUID, is_again: bool = False) -> None:
     )
 
 
+def advance_history(*, repository_id: UUID) -> None:
+    """Have a worker bring the repository's history up to its head."""
+    _send("workers.tasks.history.advance", Queue.HISTORY, repository_id=str(repository_id))
+
+
 def depths() -> list[QueueDepth]:
     """Return how many messages wait in each queue; raise QueueUnavailable."""
     client = redis.Redis.from_url(

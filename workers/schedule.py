@@ -19,5 +19,6 @@ SCHEDULE = {
     "rank-stale": _every(600, "rank_stale", topic="ranking"),
     "expire-overlays": _every(300, "expire_overlays"),
     "prune-graph": _every(3600, "prune_graph"),
+    "advance-histories": _every(300, "advance_all", topic="history"),
     "vector-indexes": _every(3600, "build_vector_indexes"),
 }

@@ -15,7 +15,7 @@ from graph import services as graph
 from graph.models import Repository, RepositoryAlias
 from graph.remotes import redact_credentials
 from indexing import services as indexing
-from indexing.models import IndexRun
+from indexing.models import History, IndexRun
 from workers import queue
 
 
@@ -128,6 +128,22 @@ class IndexRunAdmin(ReadOnly[IndexRun]):
         "finished_at",
     ]
     list_filter = ["state", "repository"]
+
+
+@admin.register(History)
+class HistoryAdmin(ReadOnly[History]):
+    """How far back each repository's history is known, to read."""
+
+    list_display = [
+        "repository",
+        "state",
+        "commits_done",
+        "commits_total",
+        "heartbeat_at",
+        "finished_at",
+        "error",
+    ]
+    list_filter = ["state"]
 
 
 def _user(request: HttpRequest) -> User:

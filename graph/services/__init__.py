@@ -4,6 +4,7 @@ from graph.queries.nodes import NodeUnknown
 from graph.services.crossing import CrossingEdge, write_crossing_edges
 from graph.services.embeddings import store_symbol_embeddings
 from graph.services.entities import ensure_entities
+from graph.services.history import record_events, set_history
 from graph.services.layers import (
     drop_overlay,
     expire_overlays,
@@ -64,8 +65,10 @@ __all__ = [
     "put_delta",
     "rank_namespace",
     "rank_repository",
+    "record_events",
     "register_repository",
     "set_default_branch",
+    "set_history",
     "store_scores",
     "store_symbol_embeddings",
     "unlink",

@@ -19,13 +19,14 @@ class Checkout:
         path.mkdir(parents=True, exist_ok=True)
         self.git("init", "--quiet", "--initial-branch=main")
 
-    def git(self, *arguments: str) -> str:
+    def git(self, *arguments: str, at: str | None = None) -> str:
         identity = ["-c", "user.name=Test", "-c", "user.email=test@example.org"]
         settings = ["-c", "core.autocrlf=false", "-c", "commit.gpgsign=false"]
+        dates = {"GIT_AUTHOR_DATE": at, "GIT_COMMITTER_DATE": at} if at else {}
         answer = subprocess.run(
             ["git", *identity, *settings, *arguments],
             cwd=self.path,
-            env={"PATH": "/usr/bin:/bin:/usr/local/bin", "HOME": str(self.path)},
+            env={"PATH": "/usr/bin:/bin:/usr/local/bin", "HOME": str(self.path), **dates},
             capture_output=True,
             check=True,
         )
@@ -41,11 +42,17 @@ class Checkout:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content.encode() if isinstance(content, str) else content)
 
-    def commit(self, files: Mapping[str, str | bytes | None], *, subject: str = "Change") -> str:
+    def commit(
+        self,
+        files: Mapping[str, str | bytes | None],
+        *,
+        subject: str = "Change",
+        at: str | None = None,
+    ) -> str:
         """Commit these files on top of what is there and return the commit."""
         self.write(files)
         self.git("add", "--all")
-        self.git("commit", "--quiet", "--allow-empty", f"--message={subject}")
+        self.git("commit", "--quiet", "--allow-empty", f"--message={subject}", at=at)
         return self.git("rev-parse", "HEAD").strip()
 
     def diff(self, files: Mapping[str, str | bytes | None], *options: str) -> str:

@@ -23,6 +23,9 @@ def sent(monkeypatch):
     monkeypatch.setattr(
         queue, "embed_symbols", lambda *, repository_id: sent.append(("embed", repository_id))
     )
+    monkeypatch.setattr(
+        queue, "advance_history", lambda *, repository_id: sent.append(("history", repository_id))
+    )
     return sent
 
 
@@ -38,7 +41,7 @@ def test_an_index_run_is_followed_by_vectors_and_the_runs_it_kept_waiting(reposi
 
     index(run_id=str(uuid.uuid4()))
 
-    assert sent == [("embed", repository.pk), ("index", waiting)]
+    assert sent == [("embed", repository.pk), ("history", repository.pk), ("index", waiting)]
 
 
 def test_a_run_that_failed_also_lets_the_next_begin(repository, sent, ends):

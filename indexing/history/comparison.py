@@ -1,0 +1,247 @@
+"""What one commit did to symbols: the outlines of each changed file before and after, compared.
+
+Pure. Symbols are matched by name; what is gone in one place and new in another is matched by its
+text. A merge is compared to all its parents: what any of them has already is not its own doing.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from graph.events import Happening, SymbolEvent, SymbolKey
+from graph.values import NodeKind
+from indexing.history.outline import Entry, Name, Outline, Text
+
+# A few lines are alike by chance: such symbols moved only if they kept their name.
+_LEAST_LETTERS_OF_A_RENAMED = 60
+_LEAST_SHARE_OF_LINES = 0.6
+_MOST_PAIRS = 2_500
+_MOVABLE = frozenset(
+    {
+        *(NodeKind.CLASS, NodeKind.INTERFACE, NodeKind.ENUM, NodeKind.TYPE),
+        *(NodeKind.FUNCTION, NodeKind.METHOD, NodeKind.MACRO),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One side of a changed file. Without its text, white space cannot be told from changes."""
+
+    path: str
+    language: str
+    outline: Outline
+    text: Text | None
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A changed file, with as many versions before as the commit has parents."""
+
+    before: tuple[Version | None, ...]
+    after: Version | None
+
+
+def events_of(pairs: Sequence[Pair]) -> list[SymbolEvent]:
+    """Return what a commit did to symbols, given all its changed files in known languages."""
+    gone: list[_Found] = []
+    new: list[_Found] = []
+    events: list[SymbolEvent] = []
+    for pair in pairs:
+        events += _changed(pair)
+        gone += _gone(pair)
+        new += _new(pair)
+    moves = list(_moves(gone, new))
+    left = {old.key for old, _, _ in moves}
+    arrived = {now.key for _, now, _ in moves}
+    for old, now, is_changed in moves:
+        events.append(
+            SymbolEvent(Happening.MOVED, now.key, now.version.language, old.key, is_changed)
+        )
+        events.append(
+            SymbolEvent(Happening.LEFT, old.key, old.version.language, now.key, is_changed)
+        )
+    events += [
+        SymbolEvent(happening, one.key, one.version.language)
+        for happening, found, taken in (
+            (Happening.ADDED, new, arrived),
+            (Happening.REMOVED, gone, left),
+        )
+        for one in found
+        if one.key not in taken
+    ]
+    return events
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A symbol in a version of a file."""
+
+    version: Version
+    name: Name
+
+    @property
+    def key(self) -> SymbolKey:
+        return SymbolKey(self.version.path, *self.name)
+
+    @property
+    def entry(self) -> Entry:
+        return self.version.outline[self.name]
+
+
+def _changed(pair: Pair) -> Iterator[SymbolEvent]:
+    """Yield the symbols that are there before and after under one name, and differ."""
+    after = pair.after
+    if after is None or not all(pair.before):
+        # What one parent of a merge lacks as a whole came from the other.
+        return
+    versions = [version for version in pair.before if version is not None]
+    has_moved = versions[0].path != after.path
+    for name, entry in after.outline.items():
+        befores = [version.outline.get(name) for version in versions]
+        if not all(befores):
+            continue
+        differences = [
+            _difference(version, before, after, entry)
+            for version, before in zip(versions, befores, strict=True)
+            if before is not None
+        ]
+        key = SymbolKey(after.path, *name)
+        if has_moved:
+            yield from _moved_with_its_file(versions[0], key, name, after, differences[0])
+        elif all(differences):
+            is_formatting = _FORMATTING in differences
+            yield SymbolEvent(Happening.MODIFIED, key, after.language, is_formatting=is_formatting)
+
+
+def _moved_with_its_file(
+    before: Version, key: SymbolKey, name: Name, after: Version, difference: str
+) -> Iterator[SymbolEvent]:
+    old = SymbolKey(before.path, *name)
+    is_changed, is_formatting = bool(difference), difference == _FORMATTING
+    for happening, one, other, version in (
+        (Happening.MOVED, key, old, after),
+        (Happening.LEFT, old, key, before),
+    ):
+        yield SymbolEvent(happening, one, version.language, other, is_changed, is_formatting)
+
+
+_SAME, _FORMATTING, _CHANGED = "", "formatting", "changed"
+
+
+def _difference(before: Version, old: Entry, after: Version, new: Entry) -> str:
+    if before.text is None or after.text is None:
+        return _SAME if old.body_hash == new.body_hash else _CHANGED
+    if old.body_hash == new.body_hash:
+        is_same = before.text.own_lines(old) == after.text.own_lines(new)
+        return _SAME if is_same else _FORMATTING
+    is_formatting = before.text.letters(old) == after.text.letters(new)
+    return _FORMATTING if is_formatting else _CHANGED
+
+
+def _gone(pair: Pair) -> Iterator[_Found]:
+    """Yield what every version before has and the one after has not, by the first of them."""
+    versions = [version for version in pair.before if version is not None]
+    if len(versions) < len(pair.before):
+        return
+    first, *others = versions
+    for name in first.outline:
+        if pair.after is not None and name in pair.after.outline:
+            continue
+        if all(name in other.outline for other in others):
+            yield _Found(first, name)
+
+
+def _new(pair: Pair) -> Iterator[_Found]:
+    after = pair.after
+    for name in after.outline if after is not None else ():
+        known = (name in version.outline for version in pair.before if version is not None)
+        if after is not None and not any(known):
+            yield _Found(after, name)
+
+
+# --- Moves -------------------------------------------------------------------------------------
+
+
+def _moves(gone: Sequence[_Found], new: Sequence[_Found]) -> Iterator[tuple[_Found, _Found, bool]]:
+    """Yield (old, new, whether it changed) for what is the same thing elsewhere, surest first."""
+    old_left = {one.key: one for one in gone if one.name.kind in _MOVABLE}
+    new_left = {one.key: one for one in new if one.name.kind in _MOVABLE}
+    for find, is_changed in ((_same_text, False), (_nearly_same_text, True)):
+        for old, now in find(list(old_left.values()), list(new_left.values())):
+            if old.key in old_left and now.key in new_left:
+                del old_left[old.key], new_left[now.key]
+                yield old, now, is_changed
+
+
+def _same_text(gone: Sequence[_Found], new: Sequence[_Found]) -> Iterator[tuple[_Found, _Found]]:
+    """Yield pairs of one text; first those that kept their whole name, last the renamed.
+
+    A text of few letters may stand in several places: alone it proves nothing.
+    """
+    yield from _alike(gone, new, lambda one: (one.name.local_name, *_body(one)))
+    long_gone, long_new = list(filter(_is_long, gone)), list(filter(_is_long, new))
+    yield from _alike(long_gone, long_new, lambda one: (one.name.last, *_body(one)))
+    if long_gone and long_new:
+        yield from _alike(long_gone, long_new, _nameless)
+
+
+def _alike(
+    gone: Iterable[_Found], new: Iterable[_Found], key: Callable[[_Found], Hashable]
+) -> Iterator[tuple[_Found, _Found]]:
+    """Yield pairs that have one key, in their order."""
+    waiting: defaultdict[Hashable, list[_Found]] = defaultdict(list)
+    for old in gone:
+        waiting[key(old)].append(old)
+    for now in new:
+        if same := waiting.get(key(now)):
+            yield same.pop(0), now
+
+
+def _nearly_same_text(
+    gone: Sequence[_Found], new: Sequence[_Found]
+) -> Iterator[tuple[_Found, _Found]]:
+    """Yield pairs inside one file that share most of their lines, the most alike first."""
+    by_path: defaultdict[str, list[_Found]] = defaultdict(list)
+    for old in filter(_is_long, gone):
+        by_path[old.version.path].append(old)
+    found: list[tuple[float, int, _Found, _Found]] = []
+    for now in new:
+        candidates = by_path.get(now.version.path, ())
+        if len(candidates) * len(new) > _MOST_PAIRS or not _is_long(now):
+            continue
+        for old in candidates:
+            share = _share(old, now) if _like(old.name.kind) is _like(now.name.kind) else 0.0
+            if share >= _LEAST_SHARE_OF_LINES:
+                found.append((-share, len(found), old, now))
+    for _, _, old, now in sorted(found, key=lambda row: row[:2]):
+        yield old, now
+
+
+def _is_long(one: _Found) -> bool:
+    text = one.version.text
+    return text is not None and len(text.letters(one.entry)) >= _LEAST_LETTERS_OF_A_RENAMED
+
+
+def _body(one: _Found) -> tuple[NodeKind, str]:
+    return _like(one.name.kind), one.entry.body_hash
+
+
+def _nameless(one: _Found) -> tuple[NodeKind, bytes]:
+    assert one.version.text is not None
+    return _like(one.name.kind), one.version.text.nameless(one.name, one.entry)
+
+
+def _like(kind: NodeKind) -> NodeKind:
+    """Return the kind, where a function that becomes a method is still the same function."""
+    return NodeKind.FUNCTION if kind is NodeKind.METHOD else kind
+
+
+def _share(old: _Found, new: _Found) -> float:
+    """Return how many lines two symbols have in common, of all they have (Dice)."""
+    assert old.version.text is not None
+    assert new.version.text is not None
+    before = Counter(line.strip() for line in old.version.text.own_lines(old.entry))
+    after = Counter(line.strip() for line in new.version.text.own_lines(new.entry))
+    common = (before & after).total()
+    return 2 * common / max(1, before.total() + after.total())

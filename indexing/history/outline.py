@@ -1,0 +1,100 @@
+"""What two versions of a file are compared by: its symbols, their hashes and their own lines.
+
+Each version is seen by its own parse; no line number of one is ever used in another.
+"""
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from graph.values import NodeKind
+from indexing.facts import BlobFacts, Definition
+
+_OWNERS = frozenset({NodeKind.CLASS, NodeKind.INTERFACE, NodeKind.ENUM, NodeKind.TYPE})
+_MEMBERS = _OWNERS | {NodeKind.FUNCTION, NodeKind.METHOD}
+_WHITE_SPACE = re.compile(rb"\s+")
+
+
+class Name(NamedTuple):
+    """What a symbol is called inside its file."""
+
+    local_name: str
+    kind: NodeKind
+    ordinal: int
+
+    @property
+    def last(self) -> str:
+        return self.local_name.rpartition(".")[2]
+
+
+class Entry(NamedTuple):
+    """One symbol. `members` are lines of definitions inside that are compared by themselves."""
+
+    body_hash: str
+    start_line: int
+    end_line: int
+    members: tuple[tuple[int, int], ...]
+
+
+Outline = Mapping[Name, Entry]
+
+
+def outline_of(packed: bytes) -> Outline:
+    """Return the outline of a blob from its packed facts; raise FactsMalformed."""
+    return outline(BlobFacts.from_bytes(packed).definitions)
+
+
+def outline(definitions: Iterable[Definition]) -> Outline:
+    rows = list(definitions)
+    members: dict[int, list[tuple[int, int]]] = {}
+    for row in rows:
+        if row.kind in _MEMBERS and row.parent >= 0 and rows[row.parent].kind in _OWNERS:
+            members.setdefault(row.parent, []).append((row.start_line, row.end_line))
+    seen: Counter[str] = Counter()
+    found: dict[Name, Entry] = {}
+    for index, row in enumerate(rows):
+        if row.kind is None:
+            continue
+        name = Name(row.local_name, row.kind, seen[row.local_name])
+        seen[row.local_name] += 1
+        inside = tuple(members.get(index, ()))
+        found[name] = Entry(row.body_hash, row.start_line, row.end_line, inside)
+    return found
+
+
+@dataclass(slots=True)
+class Text:
+    """The lines of one version, for questions that hashes do not answer."""
+
+    lines: list[bytes]
+
+    @classmethod
+    def of(cls, source: bytes) -> "Text":
+        return cls(source.splitlines())
+
+    def own_lines(self, entry: Entry) -> list[bytes]:
+        """Return a symbol's lines, without those of members that are compared by themselves."""
+        return list(self._own_lines(entry)) if entry.members else self._between(entry[1:3])
+
+    def letters(self, entry: Entry) -> bytes:
+        """Return a symbol's text without its white space."""
+        return _WHITE_SPACE.sub(b"", b"".join(self.own_lines(entry)))
+
+    def nameless(self, name: Name, entry: Entry) -> bytes:
+        """Return a digest of a symbol's text in which its own name does not count."""
+        own_name = re.escape(name.last.encode())
+        letters = re.sub(rb"\b" + own_name + rb"\b", b"", b"\n".join(self.own_lines(entry)))
+        return hashlib.blake2b(_WHITE_SPACE.sub(b"", letters), digest_size=16).digest()
+
+    def _own_lines(self, entry: Entry) -> Iterator[bytes]:
+        position = entry.start_line
+        for start, end in sorted(entry.members):
+            yield from self._between((position, start - 1))
+            position = max(position, end + 1)
+        yield from self._between((position, entry.end_line))
+
+    def _between(self, lines: tuple[int, int]) -> list[bytes]:
+        return self.lines[lines[0] - 1 : lines[1]]
