@@ -74,6 +74,13 @@ def is_pending(*, repository_id: UUID, ref: str, default_branch: str) -> bool:
     ).exists()
 
 
+def is_default_branch_pending(*, repository_id: UUID) -> bool:
+    """Return whether a run of the default branch is queued or running."""
+    repository = Repository.objects.get(pk=repository_id)
+    branch = repository.default_branch
+    return is_pending(repository_id=repository_id, ref=branch, default_branch=branch)
+
+
 def find_repository_of(*, run_id: UUID) -> UUID | None:
     """Return whose run this is; None when the run is gone with its repository."""
     return IndexRun.objects.filter(pk=run_id).values_list("repository_id", flat=True).first()

@@ -24,6 +24,7 @@ log = structlog.get_logger(__name__)
 
 _ASK_AGAIN_AFTER_SECONDS = 15
 _RANK_AFTER_SECONDS = 5
+_FIND_AFTER_SECONDS = 5
 _RANK_NAMESPACE_AFTER_SECONDS = 60
 
 
@@ -101,6 +102,16 @@ def link_crossing(*, repository_id: UUID, is_again: bool = False) -> None:
 def advance_history(*, repository_id: UUID) -> None:
     """Have a worker bring the repository's history up to its head."""
     _send("workers.tasks.history.advance", Queue.HISTORY, repository_id=str(repository_id))
+
+
+def find_findings(*, repository_id: UUID) -> None:
+    """Have the repository's findings and metrics brought up to its indexed head."""
+    _send(
+        "workers.tasks.findings.find_findings",
+        Queue.ANALYSIS,
+        delay_seconds=_FIND_AFTER_SECONDS,
+        repository_id=str(repository_id),
+    )
 
 
 def depths() -> list[QueueDepth]:

@@ -20,5 +20,7 @@ SCHEDULE = {
     "expire-overlays": _every(300, "expire_overlays"),
     "prune-graph": _every(3600, "prune_graph"),
     "advance-histories": _every(300, "advance_all", topic="history"),
+    "find-missing-findings": _every(600, "find_missing_findings", topic="findings"),
+    "prune-metrics": _every(86_400, "prune_metrics", topic="findings"),
     "vector-indexes": _every(3600, "build_vector_indexes"),
 }

@@ -65,6 +65,7 @@ class Action(StrEnum):
     DELETE_ANY_MEMORY = "delete other people's memories"
     READ_GRAPH = "read the code graph"
     RUN_REVIEW = "review a diff"
+    DISMISS_FINDING = "dismiss findings"
     MANAGE_REPOSITORIES = "manage repositories"
     MANAGE_MEMBERS = "manage members"
 
@@ -81,6 +82,7 @@ PERMISSIONS: Mapping[Action, Permission] = {
     Action.DELETE_ANY_MEMORY: Permission(TokenScope.MEMORY_WRITE, Role.MAINTAINER),
     Action.READ_GRAPH: Permission(TokenScope.GRAPH_READ, Role.READER),
     Action.RUN_REVIEW: Permission(TokenScope.REVIEW_RUN, Role.READER),
+    Action.DISMISS_FINDING: Permission(TokenScope.REVIEW_RUN, Role.WRITER),
     Action.MANAGE_REPOSITORIES: Permission(TokenScope.NAMESPACE_ADMIN, Role.MAINTAINER),
     Action.MANAGE_MEMBERS: Permission(TokenScope.NAMESPACE_ADMIN, Role.OWNER),
 }

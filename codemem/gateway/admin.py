@@ -2,12 +2,15 @@
 
 from typing import Any
 
+from django import forms
 from django.contrib import admin, messages
+from django.contrib.admin.helpers import ActionForm
 from django.db import transaction
 from django.db.models import QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
+from django.utils import timezone
 
 from codemem.accounts.admin import ReadOnly, SentencesForErrors, adopt
 from codemem.accounts.models import User
@@ -15,7 +18,8 @@ from graph import services as graph
 from graph.models import Repository, RepositoryAlias
 from graph.remotes import redact_credentials
 from indexing import services as indexing
-from indexing.models import History, IndexRun
+from indexing.findings import services as findings
+from indexing.models import Finding, History, IndexRun
 from workers import queue
 
 
@@ -111,6 +115,48 @@ class RepositoryAdmin(SentencesForErrors[Repository]):
         transaction.on_commit(
             lambda: messages.success(request, f"{repository.name} will be indexed by a worker.")
         )
+
+
+class DismissalForm(ActionForm):
+    """The reason that a dismissal takes, beside the action."""
+
+    reason = forms.CharField(max_length=1000, required=False)
+
+
+@admin.register(Finding)
+class FindingAdmin(ReadOnly[Finding]):
+    """What analyses found, to read and to dismiss."""
+
+    list_display = ["severity", "rule", "repository", "place", "message", "state", "first_seen_at"]
+    list_filter = ["state", "severity", "rule", "repository"]
+    search_fields = ["path", "symbol", "message"]
+    list_select_related = ["repository"]
+    ordering = ["state", "-weight", "rule", "path", "line"]
+    action_form = DismissalForm
+    actions = ["dismiss", "reopen"]
+
+    @admin.display(description="place", ordering="path")
+    def place(self, finding: Finding) -> str:
+        return f"{finding.path}:{finding.line}"
+
+    @admin.action(description="Dismiss, for the reason given")
+    def dismiss(self, request: HttpRequest, queryset: QuerySet[Finding]) -> None:
+        reason = request.POST.get("reason", "").strip()
+        if not reason:
+            messages.error(request, "Say why: a dismissal needs a reason.")
+            return
+        for finding in queryset.exclude(state=Finding.State.RESOLVED):
+            findings.dismiss(
+                finding_id=finding.pk,
+                reason=reason[:1000],
+                actor=_user(request).username,
+                now=timezone.now(),
+            )
+
+    @admin.action(description="Reopen what was dismissed")
+    def reopen(self, request: HttpRequest, queryset: QuerySet[Finding]) -> None:
+        for finding in queryset:
+            findings.reopen(finding_id=finding.pk, actor=_user(request).username)
 
 
 @admin.register(IndexRun)

@@ -9,6 +9,7 @@ from rest_framework.request import Request
 
 from codemem.accounts.values import TokenKind
 from codemem.gateway.errors import ArgumentsInvalid
+from indexing.findings.values import Severity
 from memory.values import MemoryType
 
 _ALWAYS = frozenset({"cursor", "page_size", "format"})
@@ -41,6 +42,19 @@ class TokenFilters(django_filters.FilterSet):  # type: ignore[misc]
 class RepositoryFilters(django_filters.FilterSet):  # type: ignore[misc]
     namespace = django_filters.CharFilter("namespace__name")
     name = django_filters.CharFilter("name")
+
+
+class FindingFilters(django_filters.FilterSet):  # type: ignore[misc]
+    namespace = django_filters.CharFilter("repository__namespace__name")
+    repository = django_filters.CharFilter("repository__name")
+    rule = django_filters.CharFilter("rule")
+    severity = django_filters.ChoiceFilter(
+        choices=[(severity.title, severity.title) for severity in Severity]
+    )
+    state = django_filters.ChoiceFilter(
+        choices=[(state, state) for state in ("open", "resolved", "dismissed")]
+    )
+    path = django_filters.CharFilter("path", lookup_expr="startswith")
 
 
 class MemoryFilters(django_filters.FilterSet):  # type: ignore[misc]

@@ -14,5 +14,13 @@ class CreatedPagination(CursorPagination):
     max_page_size = 200
 
 
+class FindingPagination(CursorPagination):
+    """The worst first."""
+
+    ordering = ("-weight", "rule", "path", "line", "id")
+    page_size_query_param = "page_size"
+    max_page_size = 200
+
+
 class AuditPagination(CreatedPagination):
     ordering = ("-at", "-id")

@@ -132,6 +132,33 @@ class RunRepresentation(Representation):
     finished_at = serializers.DateTimeField(allow_null=True)
 
 
+class FindingRepresentation(Representation):
+    id = serializers.UUIDField()
+    namespace = serializers.CharField(source="repository.namespace.name")
+    repository = serializers.CharField(source="repository.name")
+    rule = serializers.CharField()
+    severity = serializers.CharField()
+    confidence = serializers.FloatField()
+    path = serializers.CharField()
+    line = serializers.IntegerField()
+    end_line = serializers.IntegerField()
+    symbol = serializers.CharField()
+    message = serializers.CharField()
+    state = serializers.CharField()
+    first_seen_commit = serializers.CharField()
+    first_seen_at = serializers.DateTimeField()
+    last_seen_commit = serializers.CharField()
+    resolved_commit = serializers.CharField()
+    resolved_at = serializers.DateTimeField(allow_null=True)
+    dismissed_by = serializers.CharField()
+    dismissed_reason = serializers.CharField()
+    dismissed_at = serializers.DateTimeField(allow_null=True)
+
+
+class DismissalRepresentation(Representation):
+    reason = serializers.CharField(max_length=1000, help_text="Why it is no problem.")
+
+
 class MemoryRepresentation(Representation):
     id = serializers.UUIDField()
     namespace = serializers.CharField(source="namespace.name")

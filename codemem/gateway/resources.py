@@ -25,9 +25,11 @@ from codemem.accounts.values import NOBODY, PERMISSIONS, Action, Caller, TokenKi
 from codemem.gateway import filters
 from codemem.gateway.auth import caller_of
 from codemem.gateway.errors import NotFound, RightMissing
-from codemem.gateway.pagination import AuditPagination
+from codemem.gateway.pagination import AuditPagination, FindingPagination
 from codemem.gateway.representations import (
     AuditRepresentation,
+    DismissalRepresentation,
+    FindingRepresentation,
     IssuedTokenRepresentation,
     MemberRepresentation,
     MemoryRepresentation,
@@ -41,6 +43,8 @@ from graph import queries as graph
 from graph import services as graph_services
 from indexing import queries as indexing
 from indexing import services as indexing_services
+from indexing.findings import queries as findings
+from indexing.findings import services as finding_services
 from memory import queries as memory
 from memory import services as memory_services
 from workers import queue
@@ -218,6 +222,40 @@ class RepositoryViewSet(ResourceViewSet, mixins.RetrieveModelMixin):
         return run_id
 
 
+class FindingViewSet(ResourceViewSet, mixins.RetrieveModelMixin):
+    """What analyses found in the code: list, read, dismiss with a reason, reopen."""
+
+    serializer_class = FindingRepresentation
+    filterset_class = filters.FindingFilters
+    pagination_class = FindingPagination
+
+    def get_queryset(self) -> QuerySet[Any]:
+        return findings.visible_findings(caller=self.caller)
+
+    @extend_schema(request=DismissalRepresentation, responses=FindingRepresentation)
+    @action(detail=True, methods=["post"])
+    def dismiss(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+        """Say that a finding is no problem, and why; it stays so while the code stays."""
+        finding = self.get_object()
+        self.require(Action.DISMISS_FINDING, finding.repository.namespace)
+        finding_services.dismiss(
+            finding_id=finding.pk,
+            reason=_valid(DismissalRepresentation, request)["reason"],
+            actor=self.caller.username,
+            now=timezone.now(),
+        )
+        return Response(FindingRepresentation(self.get_object()).data)
+
+    @extend_schema(request=None, responses=FindingRepresentation)
+    @action(detail=True, methods=["post"])
+    def reopen(self, _request: Request, pk: str) -> Response:  # noqa: ARG002
+        """Take a dismissal back."""
+        finding = self.get_object()
+        self.require(Action.DISMISS_FINDING, finding.repository.namespace)
+        finding_services.reopen(finding_id=finding.pk, actor=self.caller.username)
+        return Response(FindingRepresentation(self.get_object()).data)
+
+
 class MemoryViewSet(ResourceViewSet, mixins.RetrieveModelMixin):
     """What the team learned: list, read, retire. Agents store and recall with the tools."""
 
@@ -261,6 +299,7 @@ router.register("namespaces", NamespaceViewSet, basename="namespace")
 router.register("members", MemberViewSet, basename="member")
 router.register("tokens", TokenViewSet, basename="token")
 router.register("repositories", RepositoryViewSet, basename="repository")
+router.register("findings", FindingViewSet, basename="finding")
 router.register("memories", MemoryViewSet, basename="memory")
 router.register("audit", AuditViewSet, basename="audit")
 

@@ -5,6 +5,7 @@ and finds nothing outside of them.
 """
 
 from graph.queries.analyses import AnalysisValue, NotRanked, repositories_to_rank
+from graph.queries.co_changes import CoChanged, co_changed_with
 from graph.queries.crossing import ImportedPlace, imports_of
 from graph.queries.cycles import DependencyCycle, Level, Severity, cycles
 from graph.queries.edges import (
@@ -51,6 +52,7 @@ from graph.queries.repositories import (
 __all__ = [
     "Algorithm",
     "AnalysisValue",
+    "CoChanged",
     "DependencyCycle",
     "Group",
     "Groups",
@@ -60,6 +62,7 @@ __all__ = [
     "NodeUnknown",
     "NotRanked",
     "Severity",
+    "co_changed_with",
     "count_dependents",
     "counts",
     "cycles",

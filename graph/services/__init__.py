@@ -1,6 +1,7 @@
 """Everything that changes the graph: repositories and refs, snapshots, links, ranks, vectors."""
 
 from graph.queries.nodes import NodeUnknown
+from graph.services.co_changes import store_co_changes
 from graph.services.crossing import CrossingEdge, write_crossing_edges
 from graph.services.embeddings import store_symbol_embeddings
 from graph.services.entities import ensure_entities
@@ -69,6 +70,7 @@ __all__ = [
     "register_repository",
     "set_default_branch",
     "set_history",
+    "store_co_changes",
     "store_scores",
     "store_symbol_embeddings",
     "unlink",

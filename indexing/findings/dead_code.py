@@ -18,6 +18,8 @@ _KINDS: Final = CALLABLE_KINDS | {NodeKind.CLASS, NodeKind.INTERFACE, NodeKind.E
 _ENTRIES: Final = frozenset(
     {"main", "init", "setup", "constructor", "default", "handler", "register"}
 )
+# Called by whoever an object is registered with.
+_HOOKS: Final = ("on_", "pytest_", "setup_", "before_", "after_", "do_", "handle_")
 _SHORTEST_NAME: Final = 4
 # `visit_Name`, `do_GET`: so many siblings with one prefix are called by a composed name.
 _SIBLINGS_OF_A_FAMILY: Final = 3
@@ -39,7 +41,9 @@ def unused(symbols: Sequence[HeadSymbol], uses: Uses) -> list[HeadSymbol]:
         for symbol in symbols
         if symbol.kind in _KINDS
         and symbol.vertex not in used
-        and not symbol.is_test
+        and not symbol.is_aside
+        and not symbol.name.startswith(_HOOKS)
+        and not (symbol.is_public and _has_bases(symbol, types))
         and not symbol.decorators
         and len(symbol.name) >= _SHORTEST_NAME
         and not (symbol.name.startswith("__") and symbol.name.endswith("__"))
@@ -80,6 +84,12 @@ def _family(symbol: HeadSymbol) -> tuple[str, str, str]:
     prefix, underscore, _ = symbol.name.lstrip("_").partition("_")
     # Without an underscore a name is a family of its own.
     return symbol.path, owner, f"{prefix}_" if underscore else f"={symbol.name}"
+
+
+def _has_bases(symbol: HeadSymbol, types: Mapping[tuple[str, str], HeadSymbol]) -> bool:
+    """Tell whether a method may override one that somebody else calls."""
+    owner = types.get((symbol.path, symbol.local_name.rpartition(".")[0]))
+    return owner is not None and owner.has_bases
 
 
 def _is_member_of_used_interface(

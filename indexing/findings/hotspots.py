@@ -54,7 +54,7 @@ def _risks(
     files: Mapping[str, HeadFile], churn: Mapping[str, float], cognitive: Mapping[str, float]
 ) -> dict[str, float]:
     """Return the smaller percentile of each file with churn; tests and others have none."""
-    code = [path for path, file in files.items() if not file.is_test and cognitive.get(path)]
+    code = [path for path, file in files.items() if not file.is_aside and cognitive.get(path)]
     if len(code) < _LEAST_FILES:
         return {}
     all_churn = sorted(churn.get(path, 0) for path in code)

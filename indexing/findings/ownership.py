@@ -57,7 +57,7 @@ def find_single_authors(
         return
     for path, lines_by_author in lines_by_file.items():
         file, total = files.get(path), sum(lines_by_author.values())
-        if file is None or file.is_test or total < _LEAST_LINES:
+        if file is None or file.is_aside or total < _LEAST_LINES:
             continue
         if dependents.get(path, 0) < _LEAST_DEPENDENTS:
             continue

@@ -163,3 +163,24 @@ def described(rule: str) -> str:
     """Return the sentence of a rule with its threshold in it."""
     found = RULES[rule]
     return found.description.format(f"{found.threshold:g}")
+
+
+METRICS: Final = {
+    "lines": "Lines of the file.",
+    "functions": "Functions and methods.",
+    "public_symbols": "Public functions, methods and types.",
+    "documented_symbols": "Those of them with documentation.",
+    "cyclomatic": "Independent paths, summed over the functions.",
+    "cognitive": "Cognitive complexity, summed over the functions.",
+    "recent_commits": "Commits of the last year that changed the file.",
+    "recent_churn": "Lines that they added and removed.",
+    "recent_authors": "People who made them.",
+    "hot_and_complex": "The smaller percentile of churn and complexity, 0 to 1.",
+    "authors": "People whose lines are there now.",
+    "bus_factor": "How few people wrote half of the lines.",
+    "owner_share": "Share of the lines that the first author wrote, 0 to 1.",
+    "dependents": "Other files that use it.",
+    "change_impact": "Other files within two steps of using it.",
+    "tested_symbols": "Public symbols that a test reaches.",
+    "tested_share": "Of the repository: share of public symbols that a test reaches.",
+}

@@ -37,7 +37,7 @@ def find_smells(
     *, file: HeadFile, symbols: Sequence[HeadSymbol], content: bytes | None
 ) -> list[Found]:
     """Return what is too large or too tangled in one file; tests may be as long as they like."""
-    if file.is_test:
+    if file.is_aside:
         return []
     found = [*_of_file(file), *_of_types(symbols)]
     for symbol in symbols:
@@ -84,13 +84,15 @@ def _of_types(symbols: Sequence[HeadSymbol]) -> Iterator[Found]:
 
 
 def _of_function(symbol: HeadSymbol) -> Iterator[Found]:
+    # What a decorator reads (a command's options) no caller fills.
+    needed = 0 if symbol.decorators else _needed_parameters(symbol)
     measured = (
         ("complexity.cognitive", symbol.cognitive, "{} has a cognitive complexity of {}."),
         ("complexity.cyclomatic", symbol.cyclomatic, "{} has {} independent paths."),
         ("smell.long-function", symbol.lines, "{} is {} lines long."),
         (
             "smell.many-parameters",
-            _needed_parameters(symbol),
+            needed,
             "Callers of {} have to fill {} parameters.",
         ),
     )

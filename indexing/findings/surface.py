@@ -50,7 +50,7 @@ def find_undocumented(*, file: HeadFile, symbols: Sequence[HeadSymbol]) -> Itera
 
 def _offered(file: HeadFile, symbols: Sequence[HeadSymbol]) -> list[HeadSymbol]:
     """Return the public functions, methods and types; not what is inside a function."""
-    if file.is_test:
+    if file.is_aside:
         return []
     inner = {symbol.local_name for symbol in symbols if symbol.is_callable}
     return [

@@ -1,19 +1,33 @@
 """Which code the tests reach: along the graph's edges, and by the names that tests mention."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from indexing.findings.rules import severity, threshold
-from indexing.findings.values import CALLABLE_KINDS, TYPE_KINDS, Found, HeadSymbol, Measured, Uses
+from indexing.findings.values import (
+    CALLABLE_KINDS,
+    TYPE_KINDS,
+    Found,
+    HeadFile,
+    HeadSymbol,
+    Measured,
+    Uses,
+)
 
 MOST_STEPS = 5
 
 
-def tested_vertices(symbols: Sequence[HeadSymbol], uses: Uses) -> frozenset[int]:
-    """Return the vertices that tests use, directly or over at most five steps."""
-    tests = [symbol.vertex for symbol in symbols if symbol.is_test]
+def tested_vertices(
+    files: Iterable[HeadFile], symbols: Iterable[HeadSymbol], uses: Uses
+) -> frozenset[int]:
+    """Return the vertices that tests use, directly or over at most five steps.
+
+    What a test imports runs its module-level code, so files count, too.
+    """
+    tests = [file.vertex for file in files if file.is_test]
+    tests += [symbol.vertex for symbol in symbols if symbol.is_test]
     return frozenset(_reached(np.array(tests, dtype=np.int64), uses).tolist())
 
 
@@ -37,6 +51,8 @@ def untested(symbols: Sequence[HeadSymbol], *, tested: Collection[int]) -> list[
     """Return the public functions with many paths that no edge leads to from any test."""
     if not any(symbol.is_test for symbol in symbols):
         return []
+    functions = {(one.path, one.local_name) for one in symbols if one.is_callable}
+    heirs = {(one.path, one.local_name) for one in symbols if one.has_bases}
     return [
         symbol
         for symbol in symbols
@@ -46,6 +62,8 @@ def untested(symbols: Sequence[HeadSymbol], *, tested: Collection[int]) -> list[
         and symbol.vertex not in tested
         and not symbol.decorators  # its framework calls it, in tests too
         and not symbol.name.startswith("__")
+        and _owner(symbol) not in functions  # part of the function around it
+        and _owner(symbol) not in heirs  # perhaps called as a method of its base
     ]
 
 
@@ -69,8 +87,12 @@ def find_untested(
             )
 
 
+def _owner(symbol: HeadSymbol) -> tuple[str, str]:
+    return symbol.path, symbol.local_name.rpartition(".")[0]
+
+
 def _is_to_be_tested(symbol: HeadSymbol) -> bool:
-    return symbol.kind in CALLABLE_KINDS | TYPE_KINDS and symbol.is_public and not symbol.is_test
+    return symbol.kind in CALLABLE_KINDS | TYPE_KINDS and symbol.is_public and not symbol.is_aside
 
 
 def _reached(seeds: NDArray[np.int64], uses: Uses) -> NDArray[np.int64]:

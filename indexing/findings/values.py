@@ -4,6 +4,7 @@ No rows, no Git: analyses are functions of these.
 """
 
 import hashlib
+import re
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from enum import IntEnum
@@ -15,6 +16,9 @@ from numpy.typing import NDArray
 from graph.values import NodeKind, Visibility, file_id
 
 CALLABLE_KINDS = frozenset({NodeKind.FUNCTION, NodeKind.METHOD})
+_SAMPLES = re.compile(
+    r"(^|/)(docs?|examples?|samples?|demos?|tutorials?|benchmarks?|fixtures|notebooks)/"
+)
 TYPE_KINDS = frozenset({NodeKind.CLASS, NodeKind.INTERFACE, NodeKind.ENUM, NodeKind.TYPE})
 
 
@@ -75,6 +79,11 @@ class HeadFile:
     def id(self) -> str:
         return file_id(self.path)
 
+    @property
+    def is_aside(self) -> bool:
+        """Tell whether it is no part of what is shipped: a test, an example, documentation."""
+        return self.is_test or is_sample_path(self.path)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeadSymbol:
@@ -92,6 +101,8 @@ class HeadSymbol:
     visibility: Visibility
     is_test: bool
     has_doc: bool
+    # Its class names a base or an interface, whose methods somebody else may call.
+    has_bases: bool = False
     parameters: tuple[str, ...] = ()
     decorators: tuple[str, ...] = ()
     cyclomatic: int = 0
@@ -100,6 +111,10 @@ class HeadSymbol:
     @property
     def lines(self) -> int:
         return self.end_line - self.start_line + 1
+
+    @property
+    def is_aside(self) -> bool:
+        return self.is_test or is_sample_path(self.path)
 
     @property
     def is_callable(self) -> bool:
@@ -176,6 +191,11 @@ class FindingPage:
     total: int
     by_rule: dict[str, int] = field(default_factory=dict)
     by_severity: dict[str, int] = field(default_factory=dict)
+
+
+def is_sample_path(path: str) -> bool:
+    """Tell whether a file is an example or documentation."""
+    return _SAMPLES.search(path) is not None
 
 
 def fingerprint(found: Found, *, occurrence: int) -> bytes:

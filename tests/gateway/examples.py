@@ -129,6 +129,15 @@ EXAMPLES: Mapping[str, Example] = {
         {"symbols": []},
         lambda _team: {"symbols": ([CHARGE], [NOBODYS_CODE])},
     ),
+    "list_findings": Example(
+        lambda _team: {**PLACE, "rules": ["security"], "minimum_severity": "info"},
+        {"rules": ["astrology"]},
+    ),
+    "get_metrics": Example(
+        lambda _team: {**PLACE, "node": "file:app/billing.py"},
+        {"metrics": ["beauty"]},
+        lambda _team: {"node": ("file:app/billing.py", "file:app/nothing.py")},
+    ),
     "review_diff": Example(lambda _team: {**PLACE, "diff": DIFF}, {"diff": "Not a diff."}),
     "codemem_status": Example(
         # Without "tools": each call that is compared is itself counted there.

@@ -20,6 +20,7 @@ def index(*, run_id: str) -> None:
         queue.rank_repository(repository_id=outcome.repository_id)
         queue.refresh_crossing(repository_id=outcome.repository_id)
         queue.advance_history(repository_id=outcome.repository_id)
+        queue.find_findings(repository_id=outcome.repository_id)
     for waiting in queries.waiting_runs(repository_id=outcome.repository_id):
         queue.index(run_id=waiting)
 

@@ -255,7 +255,7 @@ def test_code_is_tested_when_a_test_reaches_it_over_others() -> None:
         for n, name in ((2, "near"), (3, "far"), (4, "out"))
     )
     symbols = [test, near, far, out]
-    tested = testing.tested_vertices(symbols, _uses((1, 2), (2, 3), (4, 3)))
+    tested = testing.tested_vertices([], symbols, _uses((1, 2), (2, 3), (4, 3)))
 
     untested = testing.untested(symbols, tested=tested)
 
