@@ -12,6 +12,8 @@ from codemem.accounts.values import TokenScope
 from graph import services as graph
 from graph.models import Repository
 from graph.values import EdgeKind, NodeKind, Snapshot
+from indexing.crossing.services import link_crossing
+from indexing.models import Endpoint
 from memory.services import store_memory
 from tests import factories
 from tests.factories import NOW
@@ -61,6 +63,8 @@ def make_team() -> Team:
     vault = factories.make_repository(foreign, f"{FOREIGN_WORD}-vault", created_by=outsider)
     show(repository, billing())
     show(vault, safe())
+    serve(repository, "app/web.py", "checkout~0", "/invoices/{id}/charge")
+    serve(vault, f"{FOREIGN_WORD}/safe.py", "open_safe~0", f"/{FOREIGN_WORD}/open")
     return Team(
         namespace=namespace,
         repository=repository,
@@ -97,6 +101,23 @@ def show(repository: Repository, snapshot: Snapshot) -> None:
     )
     graph.put(repository_id=repository.pk, ref_name="main", snapshot=snapshot)
     graph.rank_repository(repository_id=repository.pk)
+
+
+def serve(repository: Repository, path: str, symbol: str, route: str) -> None:
+    """Have a definition answer a route, as a pass across repositories would find."""
+    Endpoint.objects.create(
+        repository=repository,
+        path=path,
+        line=1,
+        symbol=symbol,
+        certainty=0.9,
+        text=f'@app.post("{route}")',
+        method="POST",
+        route=route,
+        template=route.replace("{id}", "{}"),
+        framework="fastapi",
+    )
+    link_crossing(repository_id=repository.pk)
 
 
 def remember(user: User, repository: Repository, content: str) -> UUID:
