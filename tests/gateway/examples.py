@@ -137,6 +137,7 @@ EXAMPLES: Mapping[str, Example] = {
         lambda _team: {**PLACE, "node": "file:app/billing.py"},
         {"metrics": ["beauty"]},
         lambda _team: {"node": ("file:app/billing.py", "file:app/nothing.py")},
+    ),
     "get_cross_repo": Example(lambda _team: {**PLACE, "query": "charge"}, {"include": ["weather"]}),
     "find_service_links": Example(
         lambda _team: {**PLACE, "target": "POST /invoices/{id}/charge"}, {"target": "nothing"}
