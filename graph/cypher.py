@@ -50,12 +50,14 @@ def ensure_graph(namespace_id: UUID) -> str:
 
 
 def drop_graph(namespace_id: UUID) -> None:
-    """Drop the namespace's graph with all it holds; nothing happens when there is none."""
+    """Drop the namespace's graph with all it holds, and its reader, if they are there."""
     if has_graph(namespace_id):
+        name = graph_name(namespace_id)
         with connection.cursor() as cursor:
-            cursor.execute(
-                "SELECT ag_catalog.drop_graph(%s::name, true)", [graph_name(namespace_id)]
-            )
+            cursor.execute("SELECT ag_catalog.drop_graph(%s::name, true)", [name])
+            cursor.execute("SELECT to_regprocedure('codemem_readers.dismiss(text)') IS NOT NULL")
+            if cursor.fetchone()[0]:
+                cursor.execute("SELECT codemem_readers.dismiss(%s)", [name])
 
 
 def run(

@@ -4,6 +4,7 @@
 session either. A request without a version header is a legacy one (some clients send none).
 """
 
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -16,6 +17,7 @@ from codemem.client.version import VERSION
 from codemem.gateway import body, tool
 from codemem.gateway.address import address_of
 from codemem.gateway.auth import authenticate
+from codemem.gateway.departure import is_abandoned
 from codemem.gateway.errors import BodyMalformed, ToolUnknown, response, translate
 
 MODERN_VERSIONS = ("2026-07-28",)
@@ -74,6 +76,7 @@ def endpoint(
         caller=caller,
         address=address_of(request, namespace=namespace, repository=repository),
         now=timezone.now(),
+        is_abandoned=partial(is_abandoned, request),
     )
     return _answer(request, message, call)
 

@@ -1,6 +1,7 @@
 """The tools over REST, and who-am-I: django-ninja's part of the API, for machines that act."""
 
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from django.conf import settings
@@ -15,6 +16,7 @@ from codemem.accounts.values import Caller
 from codemem.gateway import body, tool
 from codemem.gateway.address import address_of
 from codemem.gateway.auth import authenticate
+from codemem.gateway.departure import is_abandoned
 from codemem.gateway.errors import response, translate
 from graph import queries as graph
 
@@ -101,6 +103,7 @@ def call_of(request: HttpRequest) -> tool.Call:
         caller=request.auth,  # type: ignore[attr-defined]
         address=address_of(request),
         now=timezone.now(),
+        is_abandoned=partial(is_abandoned, request),
     )
 
 

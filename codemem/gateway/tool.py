@@ -58,13 +58,18 @@ class Address:
     head: str | None = None
 
 
+def _stays() -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call: who asks, from where, when."""
+    """One call: who asks, from where, when; and, for what takes long, whether they have gone."""
 
     caller: Caller
     address: Address
     now: datetime
+    is_abandoned: Callable[[], bool] = _stays
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,3 +68,86 @@ begin
     end if;
 end
 $$;
+
+-- People's own Cypher (the tool graph_query) runs as a role that can read one graph and nothing else;
+-- one role for each graph, which only a superuser may make. codemem asks for it with these functions.
+create schema if not exists codemem_readers;
+grant usage on schema codemem_readers to public;
+
+create or replace function codemem_readers.role_of(graph text) returns text language sql stable
+set search_path = pg_catalog as
+$$
+    -- Roles belong to the whole server, graphs to one database.
+    select 'cm_' || left(md5(current_database()), 8) || '_' || graph
+$$;
+
+-- Make the reader of a graph, or give it another password, sent as a SCRAM verifier. Only for those
+-- who own the graph.
+create or replace function codemem_readers.admit(graph text, verifier text, mark text) returns text
+language plpgsql security definer set search_path = pg_catalog as
+$$
+declare
+    reader constant text := codemem_readers.role_of(graph);
+    owner constant oid := (select nspowner from pg_namespace where nspname = graph);
+begin
+    if graph !~ '^ns_[0-9a-f]{32}$' or verifier !~ '^SCRAM-SHA-256\$' or owner is null
+        or not pg_has_role(session_user, owner, 'usage')
+    then
+        raise insufficient_privilege using message = 'only the owner of a graph admits its reader';
+    end if;
+    if to_regrole(quote_ident(reader)) is null then
+        execute format('create role %I', reader);
+    end if;
+    execute format('alter role %I with login password %L connection limit 3 noinherit nosuperuser'
+        ' nocreatedb nocreaterole noreplication nobypassrls', reader, verifier);
+    execute format('alter role %I set default_transaction_read_only = on', reader);
+    execute format('alter role %I set statement_timeout = %L', reader, '10s');
+    execute format('alter role %I set idle_session_timeout = %L', reader, '30s');
+    execute format('alter role %I set temp_file_limit = %L', reader, '128MB');
+    execute format('alter role %I set work_mem = %L', reader, '8MB');
+    -- By the mark codemem knows which of its keys the password is from.
+    execute format('comment on role %I is %L', reader, mark);
+    return reader;
+end
+$$;
+
+-- Take the reader of a graph away that is gone.
+create or replace function codemem_readers.dismiss(graph text) returns void
+language plpgsql security definer set search_path = pg_catalog as
+$$
+declare
+    owner constant oid := (select nspowner from pg_namespace where nspname = 'codegraph');
+begin
+    if graph !~ '^ns_[0-9a-f]{32}$' or owner is null or not pg_has_role(session_user, owner, 'usage')
+        or to_regnamespace(quote_ident(graph)) is not null
+    then
+        raise insufficient_privilege using message = 'only codemem dismisses readers, of graphs that are gone';
+    end if;
+    execute format('drop role if exists %I', codemem_readers.role_of(graph));
+end
+$$;
+
+do $$
+declare
+    risky regprocedure;
+begin
+    -- Variable-length paths load a whole graph into memory, past row security and without a limit, and
+    -- the others read files or nodes past row security: codemem uses none of them, nor shall readers.
+    for risky in
+        select oid::regprocedure from pg_proc
+        where pronamespace = 'ag_catalog'::regnamespace and proname in (
+            'age_vle', 'age_shortest_path', 'age_all_shortest_paths', 'age_startnode', 'age_endnode',
+            'age_vertex_stats', 'age_graph_stats', 'load_labels_from_file', 'load_edges_from_file')
+    loop
+        execute format('revoke execute on function %s from public', risky);
+    end loop;
+    -- These compare, and tell nobody what: so indexes serve behind row security, too.
+    for risky in
+        select oid::regprocedure from pg_proc
+        where pronamespace = 'ag_catalog'::regnamespace
+            and proname in ('graphid_eq', 'agtype_eq', 'agtype_access_operator')
+    loop
+        execute format('alter function %s leakproof', risky);
+    end loop;
+end
+$$;

@@ -43,6 +43,9 @@ class Example:
     mistake: Arguments
     foreign: Callable[[Team], Mapping[str, Foreign]] = field(default=_no_ids)
     writes: bool = False
+    # It reads through a connection of its own, to which a test's transaction is invisible: what it
+    # answers is tested in test_tools_cypher, what it refuses with the others.
+    sees_committed_only: bool = False
 
 
 def _code(_team: Team) -> Mapping[str, Foreign]:
@@ -122,6 +125,15 @@ EXAMPLES: Mapping[str, Example] = {
         lambda _team: {**PLACE, "containing": CHARGE},
         {"resolution": 0},
         lambda _team: {"containing": (CHARGE, NOBODYS_CODE)},
+    ),
+    "graph_query": Example(
+        lambda _team: {
+            "namespace": "team",
+            "query": "MATCH (a:Symbol)-[e:CALLS]->(b:Symbol {name: 'charge'})"
+            " RETURN a.uid AS caller, e ORDER BY caller",
+        },
+        {"query": "MATCH (s:Symbol) DELETE s"},
+        sees_committed_only=True,
     ),
     "cycles": Example(lambda _team: {**PLACE, "level": "symbol"}, {"min_size": 1}),
     "test_impact": Example(

@@ -1,5 +1,23 @@
 """The agent tools, a module by topic; importing this package fills the registry."""
 
-from codemem.gateway.tools import findings, groups, memory, review, services, symbols, upkeep
+from codemem.gateway.tools import (
+    cypher,
+    findings,
+    groups,
+    memory,
+    review,
+    services,
+    symbols,
+    upkeep,
+)
 
-__all__ = ["findings", "groups", "memory", "review", "services", "symbols", "upkeep"]
+__all__ = [
+    "cypher",
+    "findings",
+    "groups",
+    "memory",
+    "review",
+    "services",
+    "symbols",
+    "upkeep",
+]
