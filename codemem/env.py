@@ -3,6 +3,7 @@
 Knows nothing of Django and nothing of which variables exist; settings.py does.
 """
 
+import json
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -102,6 +103,19 @@ def pairs(name: str) -> dict[str, str]:
             raise EnvironmentInvalid(f"{name} must be a list of key=value, not {item!r}.")
         found[key.strip()] = value.strip()
     return found
+
+
+def commands(name: str) -> dict[str, str]:
+    """Return a JSON object of command lines by name."""
+    raw = text(name)
+    try:
+        value = json.loads(raw) if raw else {}
+    except ValueError:
+        value = None
+    if not isinstance(value, dict) or not all(isinstance(line, str) for line in value.values()):
+        example = '{"go": "scip-go index --output {output}", "ruby": "off"}'
+        raise EnvironmentInvalid(f"{name} must be a JSON object like {example}, not {raw!r}.")
+    return value
 
 
 def directory(name: str, default: Path) -> Path:

@@ -178,6 +178,15 @@ MAXIMUM_FILE_BYTES = env.integer("CODEMEM_MAXIMUM_FILE_BYTES", 1_000_000, minimu
 MAXIMUM_FILES = env.integer("CODEMEM_MAXIMUM_FILES", 100_000, minimum=1)
 HISTORY_DEPTH = env.integer("CODEMEM_HISTORY_DEPTH", 0, minimum=0)  # commits; 0: all of them
 EXTRACTION_PROCESSES = env.integer("CODEMEM_EXTRACTION_PROCESSES", 2, minimum=1, maximum=64)
+# SCIP indexers: what compilers know, found in this folder and on PATH.
+SCIP_ENABLED = env.boolean("CODEMEM_SCIP", default=True)
+SCIP_TOOLS = env.directory("CODEMEM_SCIP_TOOLS", PRIVATE_DIRECTORY / "indexers" / "bin")
+SCIP_COMMANDS = env.commands("CODEMEM_SCIP_COMMANDS")
+SCIP_SANDBOX = env.choice("CODEMEM_SCIP_SANDBOX", "auto", choices=("auto", "required", "none"))
+SCIP_SECONDS = env.integer("CODEMEM_SCIP_SECONDS", 1800, minimum=1)
+SCIP_MEMORY_MB = env.integer("CODEMEM_SCIP_MEMORY_MB", 6144, minimum=64)
+SCIP_INDEX_MB = env.integer("CODEMEM_SCIP_INDEX_MB", 512, minimum=1)
+SCIP_STANDARD_LIBRARY = env.boolean("CODEMEM_SCIP_STANDARD_LIBRARY", default=False)
 # Local paths are a way to read any repository on the server's disk: only what is listed here.
 LOCAL_REPOSITORY_ROOTS = tuple(
     Path(root).resolve() for root in env.words("CODEMEM_LOCAL_REPOSITORY_ROOTS")

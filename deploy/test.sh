@@ -30,6 +30,8 @@ export CODEMEM_SECRET_KEY="test"
 export CODEMEM_TEST_INSTANCE=$instance
 export CODEMEM_DATA_DIRECTORY=$instance/data
 export CODEMEM_LOG_LEVEL=WARNING
+# Tests that are about indexers turn them on, and bring their own.
+export CODEMEM_SCIP=off
 export PYTHONPYCACHEPREFIX=$PWD/.local/cache/pycache
 if [ $# -gt 0 ]; then
     .local/venv/bin/python -m pytest "$@"

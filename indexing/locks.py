@@ -15,6 +15,7 @@ class Work(IntEnum):
     EMBED = 3
     HISTORY = 4
     FINDINGS = 6
+    SCIP = 7
     CROSSING = 7
 
 

@@ -32,6 +32,8 @@ from indexing.locks import Work, only_worker
 from indexing.mirrors import SourceRefused, mirror_path, refuse_foreign_path
 from indexing.models import IndexRun
 from indexing.resolution import Resolution, is_manifest, resolve
+from indexing.scip import queries as scip_queries
+from indexing.scip import services as scip_services
 from indexing.services import SkippedFile
 
 log = structlog.get_logger(__name__)
@@ -156,7 +158,13 @@ def _index(run: _Run) -> None:
         facts = {path: found for path, found in read.items() if isinstance(found, BlobFacts)}
         manifests = _manifests(mirror, tree)
     with run.step(IndexRun.Step.RESOLVING):
-        resolution = _storable(run, resolve(facts, manifests))
+        # Read before the answers: what is written between the two is left for the next run.
+        unapplied = scip_queries.paths_to_apply(repository_id=repository.pk)
+        answers = scip_queries.answers_of(
+            repository_id=repository.pk,
+            blobs={entry.path: entry.blob for entry in tree if entry.path in facts},
+        )
+        resolution = _storable(run, resolve(facts, manifests, answers))
     with run.step(IndexRun.Step.WRITING):
         snapshot = Snapshot(
             commit=commit.sha,
@@ -167,6 +175,7 @@ def _index(run: _Run) -> None:
             entities=tuple(resolution.entities),
         )
         report = graph.put(repository_id=repository.pk, ref_name=ref, snapshot=snapshot)
+        scip_services.mark_applied(repository_id=repository.pk, paths=unapplied)
     services.finish(
         run_id=run.record.pk,
         now=timezone.now(),

@@ -26,6 +26,7 @@ _ASK_AGAIN_AFTER_SECONDS = 15
 _RANK_AFTER_SECONDS = 5
 _FIND_AFTER_SECONDS = 5
 _RANK_NAMESPACE_AFTER_SECONDS = 60
+_REFINE_AFTER_SECONDS = 30
 
 
 class Queue(StrEnum):
@@ -110,6 +111,16 @@ def find_findings(*, repository_id: UUID) -> None:
         "workers.tasks.findings.find_findings",
         Queue.ANALYSIS,
         delay_seconds=_FIND_AFTER_SECONDS,
+        repository_id=str(repository_id),
+    )
+
+
+def refine(*, repository_id: UUID) -> None:
+    """Have compilers asked about a repository, when the pushes of half a minute are in."""
+    _send(
+        "workers.tasks.scip.refine",
+        Queue.SCIP,
+        delay_seconds=_REFINE_AFTER_SECONDS,
         repository_id=str(repository_id),
     )
 

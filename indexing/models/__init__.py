@@ -7,6 +7,7 @@ from indexing.models.facts import BlobFacts
 from indexing.models.findings import Analysis, AnalyzedFile, FileChange, Finding, Metric
 from indexing.models.history import History, ManifestText, TreeSpan
 from indexing.models.runs import IndexRun
+from indexing.models.scip import CompilerAnswers, ScipRun
 from indexing.models.services import (
     CrossingEdge,
     CrossingFile,
@@ -23,6 +24,7 @@ __all__ = [
     "Analysis",
     "AnalyzedFile",
     "BlobFacts",
+    "CompilerAnswers",
     "CrossingEdge",
     "CrossingFile",
     "CrossingState",
@@ -37,6 +39,7 @@ __all__ = [
     "OuterPackage",
     "PackageDependency",
     "PackageManifest",
+    "ScipRun",
     "TopicUse",
     "TreeSpan",
 ]

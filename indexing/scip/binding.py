@@ -20,6 +20,10 @@ from indexing.scip.symbols import ScipSymbol, parsed
 MAX_REFERENCES_TO_ONE_TARGET = 500
 """References from one file to one symbol that are kept; the rest is counted."""
 
+BINDING_VERSION = 1
+"""Raise when the same index would give other answers: answers of older versions are made anew."""
+
+_LOCAL = "local "
 _LONGEST_DOCUMENTATION = 4000
 _LONGEST_SIGNATURE = 1000
 _CALLABLE = frozenset({NodeKind.FUNCTION, NodeKind.METHOD})
@@ -108,13 +112,13 @@ class _Binding:
             nodes = self._nodes_of(path)
             text: _Text | None = None
             for occurrence in document.occurrences:
-                if not occurrence.is_definition or not _is_nameable(occurrence.symbol):
+                if not occurrence.is_definition or not _may_be_target(occurrence.symbol):
                     continue
                 text = text or _Text(self.files[path].read(), document.encoding)
                 token = text.token(occurrence)
                 node = nodes.named(token.name, token.place.line) if token else None
                 if node:
-                    self._define(occurrence.symbol, node)
+                    self._define(_global_name(occurrence.symbol, path), node)
         self.counts.clear()
 
     def _define(self, symbol: str, node: "_Defined") -> None:
@@ -148,7 +152,7 @@ class _Binding:
             if occurrence.is_definition:
                 continue
             self.counts["references"] += 1
-            target = self._answer(occurrence, text, guard)
+            target = self._answer(path, occurrence, text, guard)
             if target is None:
                 continue
             place, meant, symbol = target
@@ -157,7 +161,7 @@ class _Binding:
                 truncated += 1
                 continue
             targets.setdefault(place, meant)
-            if meant.startswith("ext:"):
+            if symbol and meant.startswith("ext:"):
                 externals[meant] = self._external(symbol, occurrence.symbol)
         self.counts["answers"] += len(targets)
         self.counts["truncated"] += truncated
@@ -171,19 +175,17 @@ class _Binding:
         )
 
     def _answer(
-        self, occurrence: Occurrence, text: "_Text", guard: "_NameGuard"
-    ) -> tuple[Place, str, ScipSymbol] | None:
+        self, path: str, occurrence: Occurrence, text: "_Text", guard: "_NameGuard"
+    ) -> tuple[Place, str, ScipSymbol | None] | None:
         symbol = parsed(occurrence.symbol)
-        if symbol is None or not symbol.is_nameable:
+        target = self._target(_global_name(occurrence.symbol, path))
+        if target is None or (symbol is not None and not symbol.is_nameable):
             return None
         token = text.token(occurrence)
         if token is None:
             self.counts["outside_the_text"] += 1
             return None
-        target = self._target(occurrence.symbol)
-        if target is None:
-            return None
-        names = {symbol.name, symbol.parts[-1].name}
+        names = {symbol.name, symbol.parts[-1].name} if symbol else set()
         if isinstance(target, _Defined):
             names.add(target.name)
         if not guard.allows(token.name, names):
@@ -199,11 +201,14 @@ class _Binding:
 
     def _find_target(self, symbol: str) -> "_Defined | str | None":
         found = parsed(symbol)
-        if found is None:
-            return None
-        defined = self.definitions.get(symbol) or self.by_names.get(found.names)
+        defined = self.definitions.get(symbol)
+        if defined is None and found is not None:
+            # Some references call an attribute what its definition calls a method.
+            defined = self.by_names.get(found.names)
         if defined:
             return max(defined, key=lambda node: (node.kind in _CALLABLE | _TYPES, node.lines))
+        if found is None:
+            return None
         if found.is_of_standard_library and not self.keeps_standard_library:
             return OUTSIDE
         return found.key if found.owner else None
@@ -217,7 +222,7 @@ class _Binding:
         hovers: dict[str, Hover] = {}
         relations: dict[tuple[str, str, str], Relation] = {}
         for information in document.symbols:
-            for node in self.definitions.get(information.symbol, ()):
+            for node in self.definitions.get(_global_name(information.symbol, nodes.path), ()):
                 if node.path != nodes.path:
                     continue
                 hover = Hover(_signature(information), _documentation(information))
@@ -373,9 +378,15 @@ class _Text:
         return len(units.decode("utf-16-le", "ignore").encode())
 
 
-def _is_nameable(symbol: str) -> bool:
+def _may_be_target(symbol: str) -> bool:
+    """Tell what may have a node: locals may, as functions inside functions have one."""
     found = parsed(symbol)
-    return found is not None and found.is_nameable
+    return symbol.startswith(_LOCAL) if found is None else found.is_nameable
+
+
+def _global_name(symbol: str, path: str) -> str:
+    """Return a name of the symbol that no other document gives to another one."""
+    return f"{symbol}\0{path}" if symbol.startswith(_LOCAL) else symbol
 
 
 def _signature(information: Information) -> str:

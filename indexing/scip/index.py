@@ -19,6 +19,8 @@ _DOCUMENTS, _EXTERNAL_SYMBOLS = 2, 3
 _VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
 _LONGEST_VARINT = 10
 _RANGE_ON_ONE_LINE = 3
+_MAX_FIELDS = 2_000_000
+_MAX_OTHER_FIELDS = 1_000
 
 
 class IndexTooLarge(Exception):
@@ -122,16 +124,18 @@ class IndexFile:
 
     def _scan(self, data: mmap.mmap) -> None:
         """Note where the top-level fields are, up to the last whole one."""
-        position = 0
+        position = others = 0
         while position < len(data):
             found = _field(data, position)
-            if found is None:
+            # An index has one field of another kind: its metadata.
+            if found is None or len(self._spans) >= _MAX_FIELDS or others > _MAX_OTHER_FIELDS:
                 self.is_whole = False
                 return
-            number, _start, end = found
+            number, _start, position = found
             if number in (_DOCUMENTS, _EXTERNAL_SYMBOLS):
                 self._spans.append(found)
-            position = end
+            else:
+                others += 1
 
 
 def _mapped(file: Any) -> mmap.mmap:
@@ -181,7 +185,7 @@ def _document(message: Any) -> Document:
 
 def _occurrence(message: Any) -> Occurrence | None:
     symbol = message.symbol
-    if not symbol or symbol.startswith("local "):
+    if not symbol:
         return None
     place = _place(message)
     if place is None or min(place) < 0:

@@ -172,8 +172,27 @@ def find_installed(
     return Installed(indexer=indexer, command=(program, *command[1:]), version=version)
 
 
+def search_path(tools: Path) -> str:
+    """Return where an indexer finds programs: the tools, and what it is run by."""
+    bins = [home / "bin" for home in runtime_homes()]
+    places = [
+        tools.parent / "shim",
+        tools,
+        *bins,
+        *map(Path, ("/usr/local/bin", "/usr/bin", "/bin")),
+    ]
+    return os.pathsep.join(dict.fromkeys(map(str, places)))
+
+
+@cache
+def runtime_homes() -> tuple[Path, ...]:
+    """Return the folders that run times are installed below, links followed."""
+    found = (shutil.which(program) for program in ("node", "go", "java", "javac", "dotnet"))
+    return tuple(dict.fromkeys(Path(path).resolve().parent.parent for path in found if path))
+
+
 def _program(name: str, tools: Path) -> str | None:
-    return shutil.which(name, path=f"{tools}{os.pathsep}{os.environ.get('PATH', '')}")
+    return shutil.which(name, path=str(tools)) or shutil.which(name)
 
 
 @cache
@@ -188,7 +207,7 @@ def _version(indexer: Indexer, tools: Path) -> str:
             timeout=30,
             check=False,
             cwd="/",
-            env={"PATH": os.environ.get("PATH", ""), "HOME": "/nonexistent", "LANG": "C.UTF-8"},
+            env={"PATH": search_path(tools), "HOME": "/nonexistent", "LANG": "C.UTF-8"},
         )
     except (OSError, subprocess.SubprocessError):
         return "unknown"

@@ -58,14 +58,16 @@ def pyright_project(tree: Exported) -> dict[str, str]:
 def typescript_project(tree: Exported) -> dict[str, str]:
     """One project over all files, with the aliases of the repository's and its packages' sources.
 
-    An alias that two folders define differently is left out: one project could only follow one.
+    An alias that two folders define differently is left out, unless the root does, too: one project
+    can only follow one.
     """
     known = set(tree.paths)
     found = read_manifests(tree.manifests)
     aliases: dict[str, tuple[str, ...]] = {}
     for alias in found.aliases:
         for pattern, targets in alias.patterns.items():
-            aliases[pattern] = targets if aliases.get(pattern, targets) == targets else ()
+            is_clear = not alias.directory or aliases.get(pattern, targets) == targets
+            aliases[pattern] = targets if is_clear else ()
     for name, package in found.packages.items():
         entry = _package_entry(known, package.directory, package.entries)
         if entry:
@@ -167,7 +169,8 @@ def _package_entry(
 ) -> str | None:
     named = [joined(directory, entry) for entry in entries.get("", ())]
     usual = [joined(directory, stem) for stem in ("src/index", "index", "lib/index")]
-    for candidate in (*named, *(stem + end for stem in usual for end in (".ts", ".tsx", ".js"))):
+    # What packages name as their entry is built from the sources, and mostly is not in the tree.
+    for candidate in (*(stem + end for stem in usual for end in (".ts", ".tsx")), *named):
         if candidate in known:
             return candidate
     return None

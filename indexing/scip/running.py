@@ -3,16 +3,14 @@
 Knows nothing of rows. What the indexer wrote stays below the scratch folder for the caller to read.
 """
 
-import os
 import posixpath
 import re
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from indexing.git import BlobContent
-from indexing.scip.indexers import Indexer, Installed
+from indexing.scip.indexers import Indexer, Installed, runtime_homes, search_path
 from indexing.scip.projects import Exported
 from indexing.scip.sandbox import OUTPUT, SOURCE, Ended, Limits, Room, make_room, run_bounded
 from indexing.scip.trees import SourceEntry, write_tree
@@ -192,13 +190,10 @@ def _directories(indexer: Indexer, manifests: Mapping[str, bytes]) -> list[str]:
 
 def _room(indexer: Indexer, scratch: Path, surroundings: Surroundings) -> Room:
     tools = surroundings.tools
-    homes = [_home_of(program) for program in ("node", "go", "java", "javac", "dotnet")]
-    outside = [home for home in homes if home and not home.is_relative_to("/usr")]
-    path = [tools.parent / "shim", tools, *(home / "bin" for home in homes if home)]
-    names = dict.fromkeys([*map(str, path), "/usr/local/bin", "/usr/bin", "/bin"])
+    outside = [home for home in runtime_homes() if not home.is_relative_to("/usr")]
     heap_megabytes = int(surroundings.limits.memory_bytes * _HEAP_SHARE) >> 20
     environment = {
-        "PATH": os.pathsep.join(names),
+        "PATH": search_path(tools),
         "NODE_OPTIONS": f"--max-old-space-size={heap_megabytes}",
         **dict(indexer.environment),
     }
@@ -210,12 +205,6 @@ def _room(indexer: Indexer, scratch: Path, surroundings: Surroundings) -> Room:
         readable=[tools.parent, *outside],
         environment=environment,
     )
-
-
-def _home_of(program: str) -> Path | None:
-    """Return the folder that a program is installed below, links followed."""
-    found = shutil.which(program)
-    return Path(found).resolve().parent.parent if found else None
 
 
 def _reason(ended: Ended) -> str:

@@ -133,7 +133,7 @@ def run_bounded(
 @cache
 def find_wall(tools: Path) -> str | None:
     """Return bubblewrap if it is here and works, tried once per process."""
-    program = shutil.which("bwrap", path=f"{tools}:{os.environ.get('PATH', '')}")
+    program = shutil.which("bwrap", path=str(tools)) or shutil.which("bwrap")
     if program is None:
         return None
     probe = [
@@ -217,8 +217,7 @@ def _watched(
             elif now - weighed_at > _WEIGHS_EVERY_SECONDS:
                 weighed_at = now
                 stopped = "output" if _is_heavier(room.scratch, limits.output_bytes) else ""
-        # The kernel says so by a signal when a single file would pass its limit.
-        if not stopped and process.returncode in (-signal.SIGXFSZ, 128 + signal.SIGXFSZ):
+        if not stopped and process.returncode and _has_full_file(room.scratch, limits):
             stopped = "output"
     finally:
         _kill_all(process)
@@ -270,6 +269,12 @@ def _is_heavier(folder: Path, limit: int) -> bool:
                 with contextlib.suppress(OSError):
                     weight += os.lstat(f"{parent}/{file}").st_size
     return weight > limit
+
+
+def _has_full_file(folder: Path, limits: Limits) -> bool:
+    """Tell whether a file met its limit, of which a child learns in its own way."""
+    files = (path for path in (folder / OUTPUT).iterdir() if path.is_file())
+    return any(path.stat().st_size >= limits.output_bytes for path in files)
 
 
 def _tail(path: Path, room: Room) -> str:

@@ -18,6 +18,7 @@ def index(*, run_id: str) -> None:
     if outcome.is_indexed:
         queue.embed_symbols(repository_id=outcome.repository_id)
         queue.rank_repository(repository_id=outcome.repository_id)
+        queue.refine(repository_id=outcome.repository_id)
         queue.refresh_crossing(repository_id=outcome.repository_id)
         queue.advance_history(repository_id=outcome.repository_id)
         queue.find_findings(repository_id=outcome.repository_id)
