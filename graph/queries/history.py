@@ -56,6 +56,12 @@ def commits_between(
     return _newest(rows, "-landed", limit)
 
 
+def landed_at(*, repository_id: UUID, commit: str) -> int | None:
+    """Return the position at which a commit came to the default branch; None if it is not there."""
+    rows = Commit.objects.filter(repository_id=repository_id, sha=commit)
+    return rows.values_list("landed", flat=True).first()
+
+
 def first_commit(*, repository_ids: Collection[UUID]) -> CommitView | None:
     """Return the oldest commit that is known of some repositories. One query."""
     row = _landed(repository_ids).order_by("committed_at").first()

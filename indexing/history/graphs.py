@@ -6,7 +6,7 @@ vertices are numbers of its own.
 """
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 from uuid import UUID
@@ -21,6 +21,7 @@ from graph.values import (
     EdgeFact,
     EdgeKind,
     FileFact,
+    GraphCounts,
     Neighbor,
     Neighborhood,
     Node,
@@ -31,7 +32,7 @@ from graph.values import (
 )
 
 _SEPARATORS: Final = re.compile(r"::|#|/")
-_DEPENDENCIES: Final = frozenset(
+DEPENDENCIES: Final = frozenset(
     {
         *(EdgeKind.CALLS, EdgeKind.REFERENCES, EdgeKind.IMPORTS),
         *(EdgeKind.INHERITS, EdgeKind.IMPLEMENTS),
@@ -64,6 +65,15 @@ class CommitGraph:
 
     def node(self, vertex: int) -> Node:
         return self.nodes[vertex - 1]
+
+    def counts(self) -> GraphCounts:
+        """Return how much the graph holds, by kind."""
+        return GraphCounts(
+            repositories=1,
+            nodes=dict(Counter(node.kind.value for node in self.nodes)),
+            edges=dict(Counter(edge.kind for edge in self.edges)),
+            links={},
+        )
 
     def find_nodes(self, text: str, *, limit: int = 20) -> list[Node]:
         """Return the nodes that a text names, of the most exact reading that names any."""
@@ -104,7 +114,7 @@ class CommitGraph:
                 edge.source
                 for vertex in frontier
                 for edge in self._to[vertex]
-                if edge.kind in _DEPENDENCIES and edge.source not in reached
+                if edge.kind in DEPENDENCIES and edge.source not in reached
             )
             reached |= dict.fromkeys(found, depth)
             frontier = [one for one in found if self.node(one).kind is not NodeKind.FILE]

@@ -69,9 +69,14 @@ def moment(*, repository_id: UUID, text: str) -> Moment:
     history = History.objects.filter(repository_id=repository_id).first()
     if history is None or not history.length:
         raise PastUnavailable("The history of this repository is not indexed yet; ask again soon.")
-    if _SHA.fullmatch(text.lower()):
+    if is_commit(text):
         return _commit(repository_id, text.lower())
     return _at(repository_id, instant(text, is_end=True), history)
+
+
+def is_commit(text: str) -> bool:
+    """Tell whether a text would be taken for a commit rather than a time."""
+    return _SHA.fullmatch(text.lower()) is not None
 
 
 def instant(text: str, *, is_end: bool) -> datetime:

@@ -154,6 +154,21 @@ EXAMPLES: Mapping[str, Example] = {
     "find_service_links": Example(
         lambda _team: {**PLACE, "target": "POST /invoices/{id}/charge"}, {"target": "nothing"}
     ),
+    "what_changed": Example(
+        lambda _team: {**PLACE, "from": "2025-01-01", "to": "2026-03-01"},
+        {"from": "2026-02-01", "to": "2025-02-01"},
+    ),
+    "graph_at_time": Example(lambda _team: {**PLACE, "at": "2025-06-30"}, {"at": "yesterday"}),
+    "find_stale_files": Example(lambda _team: dict(PLACE), {"stale_days": 0}),
+    "detect_drift": Example(
+        lambda _team: {**PLACE, "from": "2025-06-30", "to": "2026-03-01"},
+        {"from": "2024-01-01"},
+    ),
+    "symbol_history": Example(
+        lambda _team: {**PLACE, "node_id": CHARGE},
+        {"node_id": NOBODYS_CODE},
+        lambda _team: {"node_id": (CHARGE, NOBODYS_CODE)},
+    ),
     "review_diff": Example(lambda _team: {**PLACE, "diff": DIFF}, {"diff": "Not a diff."}),
     "codemem_status": Example(
         # Without "tools": each call that is compared is itself counted there.

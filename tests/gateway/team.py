@@ -17,6 +17,7 @@ from indexing.models import Endpoint
 from memory.services import store_memory
 from tests import factories
 from tests.factories import NOW
+from tests.gateway.past import give_past
 
 FOREIGN_WORD = "quagga"
 DECISION = "Invoice totals are whole cents: app/billing.py rounds once, in Invoice.total."
@@ -65,6 +66,7 @@ def make_team() -> Team:
     show(vault, safe())
     serve(repository, "app/web.py", "checkout~0", "/invoices/{id}/charge")
     serve(vault, f"{FOREIGN_WORD}/safe.py", "open_safe~0", f"/{FOREIGN_WORD}/open")
+    give_past(repository.pk)
     return Team(
         namespace=namespace,
         repository=repository,

@@ -9,11 +9,21 @@ from codemem.embedding import EmbeddingUnavailable, from_settings
 from codemem.gateway import scope as scopes
 from codemem.gateway import views
 from codemem.gateway.errors import NotFound, register
+from codemem.gateway.past import (
+    TIME,
+    CommitInfo,
+    MomentView,
+    commit_info,
+    moment_view,
+    past_node,
+)
 from codemem.gateway.tool import Call, CodeArguments, tool
 from codemem.gateway.views import CodeResult, EdgeView, MemoryView, NodeView
 from graph import queries as graph
 from graph import search
+from graph.queries import history
 from graph.values import Direction, EdgeKind, Node, NodeKind, Visit
+from indexing.history.past import Moment, graph_at, moment
 from memory import queries as memory
 from memory.links import vertex_of
 from memory.services.linking import memory_id_of
@@ -122,6 +132,8 @@ class SymbolInfoResult(CodeResult):
     dependents: int = Field(description="Nodes that use it directly.")
     dependencies: list[EdgeView] | None = None
     memories: list[MemoryView] | None = Field(None, description="What the team knows about it.")
+    valid_from: CommitInfo | None = Field(None, description="The commit that put it there.")
+    last_changed: CommitInfo | None = None
 
 
 @tool(reads_only=True)
@@ -130,6 +142,7 @@ def get_symbol_info(call: Call, arguments: SymbolInfoArguments) -> SymbolInfoRes
     and what the team remembers about it.
     """
     place, code, node = _one_node(call, arguments)
+    life = history.lifetime_of(namespace_id=place.namespace.id, vertex=node.vertex)
     return SymbolInfoResult(
         scope=scopes.echo(place),
         code=code,
@@ -142,11 +155,14 @@ def get_symbol_info(call: Call, arguments: SymbolInfoArguments) -> SymbolInfoRes
         ),
         dependencies=_dependencies(place, node) if arguments.include_dependencies else None,
         memories=views.memories_about(call, place, [node.vertex], branch=code.ref) or None,
+        valid_from=commit_info(life.valid_from),
+        last_changed=commit_info(life.last_changed),
     )
 
 
 # --- get_symbol_graph -----------------------------------------------------------------------------
 class SymbolGraphArguments(SymbolArguments):
+    at: str | None = Field(None, min_length=1, max_length=64, description=f"As of then: {TIME}")
     depth: int = Field(1, ge=1, le=5, description="1 to 5; above 1, `reachable` is filled.")
     direction: Literal["in", "out", "both"] = "both"
     min_confidence: float = Field(0.0, ge=0, le=1, description="0.5 leaves out candidates.")
@@ -159,6 +175,7 @@ class Reached(NodeView):
 
 
 class SymbolGraphResult(CodeResult):
+    at: MomentView | None = Field(None, description="The commit this is the graph of, if asked.")
     symbol: NodeView
     edges: list[EdgeView]
     reachable: list[Reached] | None = None
@@ -169,8 +186,10 @@ class SymbolGraphResult(CodeResult):
 def get_symbol_graph(call: Call, arguments: SymbolGraphArguments) -> SymbolGraphResult:
     """Show who uses a symbol (`in`), what it uses (`out`), and who is affected up to `depth` steps
     away. Use it before you change or remove something: the callers you have not seen are here.
-    MAY_CALL marks candidates, which may be wrong.
+    MAY_CALL marks candidates, which may be wrong. With `at`: as the code was then.
     """
+    if arguments.at is not None:
+        return _past_symbol_graph(call, arguments, arguments.at)
     place, code, node = _one_node(call, arguments)
     near = graph.neighbors(
         namespace_id=place.namespace.id,
@@ -192,6 +211,7 @@ def get_symbol_graph(call: Call, arguments: SymbolGraphArguments) -> SymbolGraph
 
 # --- graph_traverse -------------------------------------------------------------------------------
 class TraverseArguments(CodeArguments):
+    at: str | None = Field(None, min_length=1, max_length=64, description=f"As of then: {TIME}")
     start_id: str = Field(min_length=1, max_length=1000, description="Of a symbol, file or memory.")
     max_depth: int = Field(2, ge=1, le=5, description="1 to 5.")
     algorithm: Literal["bfs", "dfs"] = "bfs"
@@ -213,6 +233,7 @@ class VisitView(NodeView):
 
 
 class TraverseResult(CodeResult):
+    at: MomentView | None = Field(None, description="The commit this is the graph of, if asked.")
     visits: list[VisitView]
     truncated: bool
 
@@ -220,8 +241,11 @@ class TraverseResult(CodeResult):
 @tool(reads_only=True)
 def graph_traverse(call: Call, arguments: TraverseArguments) -> TraverseResult:
     """Walk from one symbol, file or memory over code and memory edges; each visit says by which
-    edge it was reached. For the dependents of a symbol get_symbol_graph is shorter.
+    edge it was reached. For the dependents of a symbol get_symbol_graph is shorter. With `at`: over
+    the code as it was then, without memories.
     """
+    if arguments.at is not None:
+        return _past_traversal(call, arguments, arguments.at)
     place = scopes.repository_to_read(call, arguments, Action.READ_GRAPH)
     _, code = scopes.ref_to_read(call, arguments, place.repository)
     excluded = frozenset(NodeKind(kind) for kind in arguments.exclude_kinds)
@@ -245,6 +269,93 @@ def graph_traverse(call: Call, arguments: TraverseArguments) -> TraverseResult:
         visits=_visit_views(call, place, walk.visits),
         truncated=walk.is_truncated,
     )
+
+
+# --- As of a commit or a date ---------------------------------------------------------------------
+def _past_symbol_graph(call: Call, arguments: SymbolGraphArguments, at: str) -> SymbolGraphResult:
+    place, code, when = _past_place(call, arguments, at)
+    then = graph_at(when)
+    node = past_node(then, when, arguments.qualified_name)
+    direction = Direction(arguments.direction)
+    near = then.neighbors(
+        [node.vertex],
+        direction=direction,
+        minimum_confidence=arguments.min_confidence,
+        limit=arguments.limit,
+    )
+    reached: list[Reached] = []
+    is_cut = near.is_truncated
+    if arguments.depth > 1 and direction is not Direction.OUT:
+        users = then.dependents(
+            [node.vertex], max_depth=arguments.depth, node_limit=arguments.limit
+        )
+        is_cut |= users.is_truncated
+        reached += [_reached(one.node, depth=one.depth, direction="in") for one in users.dependents]
+    if arguments.depth > 1 and direction is not Direction.IN:
+        used = then.traverse(
+            [node.vertex],
+            max_depth=arguments.depth,
+            direction=Direction.OUT,
+            kinds=_USES,
+            node_limit=arguments.limit,
+        )
+        is_cut |= used.is_truncated
+        reached += [
+            _reached(visit.node, depth=visit.depth, direction="out")
+            for visit in used.visits
+            if visit.depth and visit.node is not None
+        ]
+    return SymbolGraphResult(
+        scope=scopes.echo(place),
+        code=code,
+        at=moment_view(when),
+        symbol=views.node_view(node),
+        edges=views.edge_views(near.neighbors),
+        reachable=reached if arguments.depth > 1 else None,
+        truncated=is_cut,
+    )
+
+
+def _past_traversal(call: Call, arguments: TraverseArguments, at: str) -> TraverseResult:
+    place, code, when = _past_place(call, arguments, at)
+    then = graph_at(when)
+    walk = then.traverse(
+        [past_node(then, when, arguments.start_id).vertex],
+        max_depth=arguments.max_depth,
+        algorithm=graph.Algorithm(arguments.algorithm),
+        direction=Direction(arguments.direction),
+        kinds=[str(kind) for kind in arguments.include_relationships] or None,
+        exclude_node_kinds=frozenset(NodeKind(kind) for kind in arguments.exclude_kinds),
+        node_limit=arguments.limit,
+    )
+    return TraverseResult(
+        scope=scopes.echo(place),
+        code=code,
+        at=moment_view(when),
+        visits=[
+            VisitView.model_validate(
+                {
+                    **views.node_fields(visit.node),
+                    "depth": visit.depth,
+                    "reached_from": then.node(visit.reached_from).id
+                    if visit.reached_from is not None
+                    else None,
+                    "relationship": visit.edge.kind if visit.edge else None,
+                }
+            )
+            for visit in walk.visits
+            if visit.node is not None
+        ],
+        truncated=walk.is_truncated,
+    )
+
+
+def _past_place(
+    call: Call, arguments: CodeArguments, at: str
+) -> tuple[scopes.RepositoryScope, scopes.CodeEcho, Moment]:
+    place = scopes.repository_to_read(call, arguments, Action.READ_GRAPH)
+    _, code = scopes.ref_to_read(call, arguments, place.repository)
+    return place, code, moment(repository_id=place.repository.id, text=at)
 
 
 # --- Parts ----------------------------------------------------------------------------------------
