@@ -46,7 +46,7 @@ class VertexLabel(IntEnum):
 
 
 class NodeKind(StrEnum):
-    """What a node of the graph is. A file's own definitions are the first ten after FILE."""
+    """What a node of the graph is. A file's own definitions are the first eleven after FILE."""
 
     FILE = "file"
     MODULE = "module"
@@ -59,6 +59,7 @@ class NodeKind(StrEnum):
     FIELD = "field"
     VARIABLE = "variable"
     MACRO = "macro"
+    DOCUMENT = "document"
     PACKAGE = "package"
     EXTERNAL = "external"
     ENDPOINT = "endpoint"

@@ -90,6 +90,8 @@ def _read(node: Node, keyword: str, text: _Source, depth: int) -> Iterator[Argum
         yield from _read(parts[1], parts[0] or keyword, text, depth + 1)
     elif kind in _WRAPPER_TYPES and node.named_child_count == 1:
         yield from _read(node.named_children[0], keyword, text, depth + 1)
+    elif kind in _WRAPPER_TYPES and (parts := _pair(node, text)):
+        yield from _read(parts[1], parts[0], text, depth + 1)
     elif kind in _MAP_TYPES:
         yield Argument(keyword, "", is_literal=False)
         for child in node.named_children[:_MAX_ARGUMENTS]:

@@ -10,7 +10,8 @@ Queries (`indexing/languages/queries/*.scm`) speak this vocabulary; one pattern 
 - `@call @base @implements @decorator @type @value`, with `@receiver` where there is one, and
   `@arguments` where rules about libraries may want them.
 - `@import.(module|from|name|alias|default|namespace|star)`, `@reexport.(name|namespace|star)`,
-  `@export.(name|local)`, `@package`.
+  `@export.(name|local)`, `@package`; `@import.tree` is a whole statement as `indexing.import_trees`
+  reads it, with `@import.alias` if the name comes first.
 - `@bind.(name|field|object + attribute)` or `@return`, holding a `.type`, a `.call` or a `.value`.
 - `@local`: a name that hides the outer ones and whose type is not known.
 - `@flow.<kind>`: a step of control flow, see `indexing.complexity`.
@@ -40,6 +41,7 @@ from indexing.facts import (
     ImportKind,
     ReferenceKind,
 )
+from indexing.import_trees import imports_of
 from indexing.languages import Language, grammar_of
 
 _MAX_NAME_BYTES = 200
@@ -47,13 +49,17 @@ _MAX_EXPRESSION_BYTES = 1000
 _MAX_CHAIN_CHARACTERS = 160
 _MAX_PARAMETER_BYTES = 200
 _MAX_PARAMETERS = 100
+_MAX_IMPORT_BYTES = 20_000
 _GENERATED_PROBE_BYTES = 2048
 
 _GENERATED = re.compile(
     rb"code generated .{0,80}do not edit|@generated\b|auto-?generated|automatically generated",
     re.IGNORECASE | re.DOTALL,
 )
-_MODIFIERS = frozenset({"name", "receiver", "body", "container", "parameters", "arguments"})
+_MODIFIERS = frozenset(
+    {"name", "receiver", "body", "container", "parameters", "arguments"}
+    | {"import.alias", "import.from"}
+)
 _LEAVES = frozenset({NodeKind.VARIABLE, NodeKind.FIELD})
 _IMPORT_CAPTURES = (
     ("reexport.star", ImportKind.EXPORT_STAR),
@@ -160,6 +166,7 @@ class Capture:
         self.references: list[FoundReference] = []
         self.sites: list[FoundSite] = []
         self.imports: list[Import] = []
+        self.trees: list[tuple[int, list[Import]]] = []
         self.exports: list[Export] = []
         self.bindings: list[FoundBinding] = []
         self.locals: list[tuple[int, str]] = []
@@ -175,7 +182,9 @@ class Capture:
             reader(nodes)
 
     def _reader_of(self, nodes: Captures) -> Callable[[Captures], None]:
-        marking = next(name for name in nodes if name not in _MODIFIERS and name[0] != "_")
+        marking = next(
+            name for name in _by_weight(nodes) if name not in _MODIFIERS and name[0] != "_"
+        )
         role, _, detail = marking.partition(".")
         if role in _REFERENCE_KINDS:
             read = self._decorator if role == "decorator" else self._reference
@@ -187,7 +196,7 @@ class Capture:
             "scope": self._scope,
             "doc": self._doc,
             "attribute": self._attribute,
-            "import": self._import,
+            "import": self._import_tree if marking == "import.tree" else self._import,
             "reexport": self._import,
             "export": self._export,
             "bind": self._binding,
@@ -207,16 +216,21 @@ class Capture:
         self.definitions.append(
             Found(
                 kind=kind,
-                name=self.text.of_node(name),
+                name=self._name(name),
                 name_start=name.start_byte,
                 start=node.start_byte,
                 end=node.end_byte,
                 body_start=body[0].start_byte if body else None,
                 receiver=receiver,
                 is_container="container" in nodes or kind not in _LEAVES,
-                parameters=self._parameters(parameters[0]) if parameters else (),
+                parameters=self._parameters(parameters) if parameters else (),
             )
         )
+
+    def _name(self, node: Node) -> str:
+        """Return a name without quotes and sigils: `"key"`, `:symbol`, `@field`."""
+        written = self.text.of_node(node)
+        return written.strip("\"'").lstrip(":@") or written
 
     def _received(
         self, kind: NodeKind | None, receiver: str, name: Node
@@ -230,13 +244,18 @@ class Capture:
             return kind, None
         return (kind, receiver) if _PLAIN_RECEIVER.fullmatch(receiver) else (None, None)
 
-    def _parameters(self, node: Node) -> tuple[str, ...]:
-        named = [
-            " ".join(self.text.of_node(child, _MAX_PARAMETER_BYTES).split())
-            for child in node.named_children[:_MAX_PARAMETERS]
+    def _parameters(self, nodes: list[Node]) -> tuple[str, ...]:
+        """Read the lists, or the parameters where the grammar has no list around them."""
+        listed = [
+            child
+            for node in nodes
+            for child in ([node] if node.type == "parameter" else node.named_children)
             if not child.is_extra
         ]
-        return tuple(filter(None, named)) or ()
+        return tuple(
+            " ".join(self.text.of_node(node, _MAX_PARAMETER_BYTES).split())
+            for node in listed[:_MAX_PARAMETERS]
+        )
 
     def _scope(self, nodes: Captures) -> None:
         node = nodes["scope"][0]
@@ -268,7 +287,7 @@ class Capture:
         name = self.text.of(start, node.end_byte)
         received = nodes.get("receiver")
         receiver = None if received is None else self._chain(received[0])
-        if kind is ReferenceKind.TYPE:
+        if kind in _TYPE_KINDS:
             name = self._type_text(name)
         self.references.append((start, kind, name, receiver))
         held = nodes.get("arguments")
@@ -303,6 +322,15 @@ class Capture:
             )
         )
 
+    def _import_tree(self, nodes: Captures) -> None:
+        node = nodes["import.tree"][0]
+        line = self.text.line_of(node.start_byte)
+        found = imports_of(self.text.of_node(node, _MAX_IMPORT_BYTES), line)
+        if "import.alias" in nodes:
+            alias = self.text.of_node(nodes["import.alias"][0])
+            found = [one._replace(alias=alias) for one in found]
+        self.trees.append((node.start_byte, found))
+
     def _export(self, nodes: Captures) -> None:
         name, local = nodes.get("export.name"), nodes.get("export.local")
         exported = self.text.of_node(name[0]) if name else "default" if local else ""
@@ -326,13 +354,15 @@ class Capture:
         if "bind.name" in nodes:
             return BindingTarget.NAME, self.text.of_node(nodes["bind.name"][0])
         if "bind.field" in nodes:
-            return BindingTarget.FIELD, self.text.of_node(nodes["bind.field"][0])
+            return BindingTarget.FIELD, self._name(nodes["bind.field"][0])
         is_own = self.text.of_node(nodes["bind.object"][0]) in self.language.self_names
         name = self.text.of_node(nodes["bind.attribute"][0]) if is_own else ""
         return BindingTarget.FIELD, name
 
     def _package(self, nodes: Captures) -> None:
-        self.package = self.text.of_node(nodes["package"][0])
+        if not self.package:
+            written = self._rewritten(self.text.of_node(nodes["package"][0]))
+            self.package = "".join(written.split()).strip(".")
 
     def _local(self, nodes: Captures) -> None:
         node = nodes["local"][0]
@@ -347,13 +377,24 @@ class Capture:
         start, end = node.start_byte, node.end_byte
         if end - start > _MAX_EXPRESSION_BYTES:
             return ""  # cut off, it would be another chain
-        chain = chain_of(self.text.of(start, end, _MAX_EXPRESSION_BYTES))
+        chain = chain_of(self._rewritten(self.text.of(start, end, _MAX_EXPRESSION_BYTES)))
         return chain if len(chain) <= _MAX_CHAIN_CHARACTERS else ""
 
     def _type_text(self, text: str) -> str:
         if not self.language.has_quoted_types:
             text = _LITERAL.sub(" ", text)
-        return " ".join(text.split())
+        return " ".join(self._rewritten(text).split()).lstrip(".")
+
+    def _rewritten(self, text: str) -> str:
+        for written, meant in self.language.rewrites:
+            text = text.replace(written, meant)
+        return text
+
+
+def _by_weight(nodes: Captures) -> list[str]:
+    """Put a definition's marking before what else its pattern may hold."""
+    return sorted(nodes, key=lambda name: not name.startswith("definition."))
 
 
 _REFERENCE_KINDS = frozenset(kind.value for kind in ReferenceKind)
+_TYPE_KINDS = frozenset({ReferenceKind.TYPE, ReferenceKind.BASE, ReferenceKind.IMPLEMENTS})

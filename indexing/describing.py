@@ -34,9 +34,12 @@ _KIND_RANK = {
     NodeKind.TYPE: 2,
 }
 
-_WORDS_BEFORE_NAME = re.compile(r"[\w\s@.]*")
+_WORDS_BEFORE_NAME = re.compile(r"[\w\s@.<>,?&*:\[\]']*")
 _SIGNATURE_END = re.compile(r"\s*(?:=>|[:{=;])\s*$")
-_PRIVATE_MODIFIER = re.compile(r"\b(private|protected)\b")
+_PRIVATE_MODIFIER = re.compile(r"\b(private|protected|fileprivate|internal)\b")
+_SECTION = re.compile(rb"^[ \t]*(public|private|protected)[ \t]*:?[ \t]*$", re.MULTILINE)
+_PUB = re.compile(r"\bpub\b")
+_STATIC = re.compile(r"\bstatic\b")
 _TRAILING_BLANKS = re.compile(rb"[ \t\r\f\v]+(?=\n|\Z)")
 _BETWEEN_ATTRIBUTE_AND_DEFINITION = re.compile(rb"\s*(?:export\s+)?(?:default\s+)?\Z")
 _MAX_BYTES_BETWEEN = 200
@@ -101,6 +104,7 @@ def _contained(definitions: list[Found]) -> list[Found]:
         found.parent = open_containers[-1] if open_containers else MODULE_SCOPE
         if len(open_containers) >= MAX_DEPTH or _repeats_parent(found, kept):
             continue
+        _leave_constructor(found, kept)
         _name_locally(found, kept)
         if found.parent != MODULE_SCOPE:
             kept[found.parent].members.append(len(kept))
@@ -117,10 +121,20 @@ def _repeats_parent(found: Found, kept: list[Found]) -> bool:
     return found.end == kept[found.parent].end
 
 
+def _leave_constructor(found: Found, kept: list[Found]) -> None:
+    """Give a field that a constructor's parameter declares to the class."""
+    if found.kind is NodeKind.FIELD and found.parent != MODULE_SCOPE:
+        function = kept[found.parent]
+        if function.kind in CALLABLE and function.parent != MODULE_SCOPE:
+            found.parent = function.parent
+
+
 def _name_locally(found: Found, kept: list[Found]) -> None:
     parent = kept[found.parent] if found.parent != MODULE_SCOPE else None
     if found.kind is NodeKind.FUNCTION and parent and _holds_members(parent):
         found.kind = NodeKind.METHOD
+    if found.kind is NodeKind.VARIABLE and parent and _holds_members(parent):
+        found.kind = NodeKind.FIELD
     outer = parent.local_name if parent else ""
     if found.kind is NodeKind.METHOD and not found.receiver and not outer:
         found.kind = None  # a function in an object literal that nothing names
@@ -257,7 +271,7 @@ class _Describer:
             return Visibility.PRIVATE
         modifier = _PRIVATE_MODIFIER.search(self.text.of(header, found.name_start))
         if modifier:
-            return Visibility(modifier.group())
+            return _VISIBILITIES[modifier.group()]
         is_hidden = self.exported and found.parent == MODULE_SCOPE and not found.receiver
         if is_hidden and found.name not in self.exported and found.name != "default":
             return Visibility.PRIVATE
@@ -265,6 +279,25 @@ class _Describer:
 
     def by_capital(self, found: Found, _header: int) -> Visibility:
         return Visibility.PUBLIC if found.name[:1].isupper() else Visibility.PRIVATE
+
+    def by_pub(self, found: Found, header: int) -> Visibility:
+        parent = self.found[found.parent] if found.parent != MODULE_SCOPE else None
+        if parent and parent.kind in (NodeKind.INTERFACE, NodeKind.ENUM):
+            return Visibility.PUBLIC
+        before = self.text.of(header, found.name_start)
+        return Visibility.PUBLIC if _PUB.search(before) else Visibility.PRIVATE
+
+    def by_section(self, found: Found, header: int) -> Visibility:
+        parent = self.found[found.parent] if found.parent != MODULE_SCOPE else None
+        if parent is None or parent.kind not in _MEMBER_OWNERS:
+            return self.by_static(found, header)
+        sections = _SECTION.findall(self.text.source, parent.start, found.start)
+        return _VISIBILITIES[sections[-1].decode()] if sections else Visibility.PUBLIC
+
+    def by_static(self, found: Found, header: int) -> Visibility:
+        is_hidden = found.parent == MODULE_SCOPE and found.receiver is None
+        before = self.text.of(header, found.name_start) if is_hidden else ""
+        return Visibility.PRIVATE if _STATIC.search(before) else Visibility.PUBLIC
 
     def _body_hash(self, found: Found) -> str:
         body = self._own_bytes(found)
@@ -289,12 +322,22 @@ class _Describer:
         return b"\n".join(pieces)
 
 
+_VISIBILITIES = {
+    "public": Visibility.PUBLIC,
+    "internal": Visibility.PUBLIC,
+    "protected": Visibility.PROTECTED,
+    "private": Visibility.PRIVATE,
+    "fileprivate": Visibility.PRIVATE,
+}
 _NONE = Complexity(cyclomatic=0)
 _SIMPLE = Complexity()
 _VISIBILITY_RULES: dict[PrivacyRule, Callable[[_Describer, Found, int], Visibility]] = {
     PrivacyRule.UNDERSCORE: _Describer.by_underscore,
     PrivacyRule.MODIFIER: _Describer.by_modifier,
     PrivacyRule.CAPITAL: _Describer.by_capital,
+    PrivacyRule.PUB: _Describer.by_pub,
+    PrivacyRule.SECTION: _Describer.by_section,
+    PrivacyRule.STATIC: _Describer.by_static,
 }
 
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 _NAME = re.compile(r"#?[A-Za-z_$\u0080-\U0010ffff][\w$]*")
 _PLAIN_CHAIN = re.compile(r"#?[A-Za-z_$][\w$]*(?:\.#?[A-Za-z_$][\w$]*)*")
-_TYPE_ARGUMENTS = re.compile(r"<[^()]*>(?=\()")
+_TYPE_ARGUMENTS = re.compile(r"<[^()]*?>+(?=[(.]|$)")
 _PREFIX = re.compile(r"(?:await\s+|new\s+|[&*])+")
 _OPENERS = "([{"
 _QUOTES = "\"'`"

@@ -184,13 +184,9 @@ class BlobFacts:
     sites: tuple[Site, ...] = field(default=())
     has_error: bool = False
     gave_up: str | None = None
-    packed: bytes = field(default=b"", init=False, repr=False, compare=False)
-    """The bytes these facts were read from, so that keeping them costs no second serialization."""
 
     def to_bytes(self) -> bytes:
         """Serialize as compressed JSON, 4-8 times smaller than the source it came from."""
-        if self.packed:
-            return self.packed
         values = {
             "language": self.language,
             "lines": self.lines,
@@ -206,11 +202,9 @@ class BlobFacts:
     def from_bytes(cls, data: bytes) -> Self:
         """Read what `to_bytes` wrote; raises FactsMalformed for anything else."""
         try:
-            facts = cls._from_values(json.loads(_inflate(data)))
+            return cls._from_values(json.loads(_inflate(data)))
         except (zlib.error, ValueError, TypeError, KeyError, RecursionError) as error:
             raise FactsMalformed(str(error)) from error
-        object.__setattr__(facts, "packed", data)
-        return facts
 
     @classmethod
     def _from_values(cls, values: dict[str, Any]) -> Self:

@@ -17,7 +17,7 @@ from indexing.capturing import Capture
 from indexing.describing import MAX_DEPTH, contained, definitions_of
 from indexing.facts import BlobFacts
 from indexing.languages import Language, grammar_of
-from indexing.referring import bindings_of, references_of, sites_of
+from indexing.referring import bindings_of, imports_of, references_of, sites_of
 
 __all__ = ["MAX_DEFINITIONS", "MAX_DEPTH", "MAX_SOURCE_BYTES", "extract", "skip_reason"]
 
@@ -106,7 +106,7 @@ def _facts(capture: Capture, *, lines: int, has_error: bool) -> BlobFacts:
         package=capture.package,
         definitions=definitions,
         references=tuple(references_of(capture, found, bindings)),
-        imports=tuple(capture.imports),
+        imports=imports_of(capture, found),
         exports=tuple(dict.fromkeys(capture.exports)),
         bindings=bindings,
         sites=tuple(sites_of(capture, found)),

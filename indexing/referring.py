@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from operator import itemgetter
 
+from graph.values import NodeKind
 from indexing.capturing import Capture, Found
 from indexing.describing import CALLABLE
 from indexing.expressions import steps_of
@@ -13,6 +14,7 @@ from indexing.facts import (
     MODULE_SCOPE,
     Binding,
     BindingTarget,
+    Import,
     Reference,
     ReferenceKind,
     Site,
@@ -31,6 +33,37 @@ def bindings_of(capture: Capture, found: Sequence[Found]) -> tuple[Binding, ...]
         for (position, target, name, source, text), scope in zip(rows, scopes, strict=True)
     )
     return tuple(dict.fromkeys(bindings))
+
+
+def imports_of(capture: Capture, found: Sequence[Found]) -> tuple[Import, ...]:
+    """Return the imports. `super` inside of a module written inline means the file's own module."""
+    trees = sorted(capture.trees, key=_by_position)
+    scopes = scopes_at([row[0] for row in trees], found)
+    imports = [
+        one._replace(module=_seen_from_file(one.module, _inline_depth(found, scope)))
+        for (_, ones), scope in zip(trees, scopes, strict=True)
+        for one in ones
+    ]
+    return (*capture.imports, *imports)
+
+
+def _inline_depth(found: Sequence[Found], scope: int) -> int:
+    depth = 0
+    while scope != MODULE_SCOPE:
+        depth += found[scope].kind is NodeKind.MODULE
+        scope = found[scope].parent
+    return depth
+
+
+def _seen_from_file(module: str, depth: int) -> str:
+    names = module.split(".")
+    while depth and names[0] == "super":
+        depth -= 1
+        names.pop(0)
+        if not names or names[0] != "super":
+            names.insert(0, "self")
+            break
+    return ".".join(names)
 
 
 def sites_of(capture: Capture, found: Sequence[Found]) -> Iterator[Site]:
