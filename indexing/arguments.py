@@ -28,7 +28,9 @@ _MAX_LITERAL_DEPTH = 3
 
 _QUOTE = re.compile(rb"[\"'`]")
 _PLAIN_LITERAL = re.compile(r"-?\d[\w.]*|[Tt]rue|[Ff]alse|None|null|nil|undefined")
-_HOLE_TYPES = re.compile("interpolat|substitution|expression|variable|simple_identifier")
+_HOLE_TYPES = re.compile(
+    r"(template_|command_)?(interpolation|substitution)|interpolated_\w+|\w*variable\w*|\w+_expression"
+)
 _PAIR_TYPES = frozenset(
     {
         "keyword_argument",
@@ -143,7 +145,7 @@ def _string(node: Node, text: _Source) -> str:
     for child in node.named_children:
         if child.start_byte >= end:
             break
-        if _HOLE_TYPES.search(child.type):
+        if _HOLE_TYPES.fullmatch(child.type):
             pieces.append(text.source[position : child.start_byte].decode("utf-8", "replace"))
             pieces.append("{}")
             position = child.end_byte

@@ -139,7 +139,7 @@ class Found:
 
 
 # Plain tuples, position first: there are tens of thousands in a large file.
-FoundReference = tuple[int, ReferenceKind, str, str | None]
+FoundReference = tuple[int, ReferenceKind, str, str | None, int]
 FoundSite = tuple[int, ReferenceKind, str, str | None, tuple[Argument, ...]]
 FoundBinding = tuple[int, BindingTarget, str, BindingSource, str]
 
@@ -289,8 +289,9 @@ class Capture:
         receiver = None if received is None else self._chain(received[0])
         if kind in _TYPE_KINDS:
             name = self._type_text(name)
-        self.references.append((start, kind, name, receiver))
         held = nodes.get("arguments")
+        arity = -1 if held is None else held[0].named_child_count
+        self.references.append((start, kind, name, receiver, arity))
         if held is not None:
             arguments = arguments_of_call(held[0], name, self.text)
             if arguments:
@@ -302,7 +303,7 @@ class Capture:
         receiver = self._chain(nodes["receiver"][0]) if "receiver" in nodes else None
         held = nodes.get("arguments")
         arguments = arguments_of(held[0], self.text) if held else ()
-        self.references.append((node.start_byte, kind, name, receiver))
+        self.references.append((node.start_byte, kind, name, receiver, -1))
         self.sites.append((node.start_byte, kind, name, receiver, arguments))
 
     def _import(self, nodes: Captures) -> None:

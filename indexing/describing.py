@@ -25,11 +25,11 @@ _HERITAGE = frozenset({ReferenceKind.BASE, ReferenceKind.IMPLEMENTS})
 CALLABLE = frozenset({NodeKind.FUNCTION, NodeKind.METHOD})
 _MEMBER_OWNERS = frozenset({NodeKind.CLASS, NodeKind.INTERFACE, NodeKind.ENUM, NodeKind.TYPE})
 _KIND_RANK = {
-    NodeKind.CLASS: 8,
-    NodeKind.INTERFACE: 7,
+    NodeKind.INTERFACE: 9,
+    NodeKind.ENUM: 8,
+    NodeKind.CLASS: 7,
     NodeKind.METHOD: 6,
     NodeKind.FUNCTION: 5,
-    NodeKind.ENUM: 4,
     NodeKind.MODULE: 3,
     NodeKind.TYPE: 2,
 }
@@ -353,7 +353,7 @@ def _decorators(capture: Capture, found: Sequence[Found]) -> dict[int, list[str]
     """Return the decorators before each definition's name; those of its parameters do not count."""
     rows = sorted(
         (position, f"{receiver}.{name}" if receiver else name)
-        for position, kind, name, receiver in capture.references
+        for position, kind, name, receiver, _ in capture.references
         if kind is ReferenceKind.DECORATOR
     )
     scopes = scopes_at([position for position, _ in rows], found, with_leaves=True)
@@ -389,7 +389,7 @@ def _tests(
 def _with_bases(capture: Capture, found: Sequence[Found], bases: frozenset[str]) -> set[int]:
     rows = [
         position
-        for position, kind, name, _ in capture.references
+        for position, kind, name, _, _ in capture.references
         if bases and kind in _HERITAGE and _last_part(name) in bases
     ]
     return set(scopes_at(sorted(rows), found)) - {MODULE_SCOPE}
@@ -398,7 +398,7 @@ def _with_bases(capture: Capture, found: Sequence[Found], bases: frozenset[str])
 def _calls_any(capture: Capture, names: frozenset[str]) -> bool:
     return any(
         name in names and receiver is None and kind is ReferenceKind.CALL
-        for _, kind, name, receiver in capture.references
+        for _, kind, name, receiver, _ in capture.references
     )
 
 

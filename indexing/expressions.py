@@ -35,12 +35,40 @@ _TRANSPARENT_TYPES = frozenset(
         "Ref",
         "ContextManager",
         "AbstractContextManager",
+        "Option",
+        "Result",
+        "Box",
+        "Rc",
+        "Arc",
+        "Cell",
+        "RefCell",
+        "Mutex",
+        "RwLock",
+        "Cow",
+        "Pin",
+        "unique_ptr",
+        "shared_ptr",
+        "weak_ptr",
+        "optional",
+        "reference_wrapper",
+        "Task",
+        "ValueTask",
+        "Lazy",
+        "Nullable",
+        "Future",
+        "CompletableFuture",
+        "Provider",
     }
 )
 """Generic types whose value can be used like their first argument."""
 
 _DOTTED_NAME = re.compile(r"[A-Za-z_$\u0080-\U0010ffff][\w$]*(?:\.[A-Za-z_$][\w$]*)*")
 _GENERIC = re.compile(r"(?P<head>[\w$.]+)\s*(?:[\[<](?P<arguments>.*)[\]>])?", re.DOTALL)
+_TYPE_PREFIX = re.compile(
+    r"(?:[&*?]|\[\]|'\w+\s+|(?:mut|dyn|impl|const|readonly|final|inout|ref|out|in|params|vararg|struct"
+    r"|volatile|unsafe|some|any|typename|enum|class)\s+|\s)+"
+)
+_TYPE_SUFFIX = re.compile(r"(?:[&*?!]|\bconst\b|\s)+$")
 _MAX_UNION_MEMBERS = 3
 
 
@@ -137,7 +165,9 @@ def _union_members(annotation: str) -> list[str]:
 
 
 def _names_of_member(text: str) -> list[str]:
-    text = text.strip().lstrip("*&").removeprefix("readonly ").strip()
+    text = _TYPE_SUFFIX.sub("", _TYPE_PREFIX.sub("", text, count=1))
+    if "+" in text and not text.startswith(("(", "{")):
+        text = text.partition("+")[0].rstrip()  # the first of several bounds
     generic = _GENERIC.fullmatch(text)
     if not generic or text.endswith("[]"):
         return []

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 
 from graph.values import NodeKind, Visibility
 
-EXTRACTOR_VERSION = 3
+EXTRACTOR_VERSION = 4
 """Raise when the same bytes would give other facts: cached facts of older versions are stale."""
 
 MODULE_SCOPE = -1
@@ -101,6 +101,7 @@ class Reference(NamedTuple):
 
     `receiver` is the chain before the name (`indexing.expressions`), None for a bare name and ""
     for an expression that is no chain. `is_shadowed`: the first name is a local of unknown type.
+    `arity` is the number of a call's arguments, -1 where it is not known.
     """
 
     kind: ReferenceKind
@@ -110,6 +111,7 @@ class Reference(NamedTuple):
     line: int
     column: int
     is_shadowed: bool
+    arity: int = -1
 
 
 class Import(NamedTuple):

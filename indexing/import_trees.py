@@ -1,6 +1,6 @@
-"""The text of an import that names several things at once -> one import for each of them.
+r"""The text of an import that names several things at once -> one import for each of them.
 
-One notation with dialects: names joined by `::`, `.` or `\\`, a group in braces, `*` or `_` for
+One notation with dialects: names joined by `::`, `.` or `\`, a group in braces, `*` or `_` for
 everything, `as` or `=>` for another name. Rust, Java, Kotlin, Scala, C# and PHP write so.
 """
 

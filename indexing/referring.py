@@ -104,18 +104,18 @@ _reference = partial(tuple.__new__, Reference)  # Reference(...) takes twice as 
 
 def _reference_rows(
     capture: Capture, found: Sequence[Found], bindings: Iterable[Binding]
-) -> Iterator[tuple[ReferenceKind, str, str | None, int, int, int, bool]]:
+) -> Iterator[tuple[ReferenceKind, str, str | None, int, int, int, bool, int]]:
     shadows = _Shadows(capture, found, bindings)
     rows = sorted(capture.references, key=_by_position)
     newlines = capture.text.newlines
     scopes = scopes_at([row[0] for row in rows], found)
-    for (position, kind, name, receiver), scope in zip(rows, scopes, strict=True):
+    for (position, kind, name, receiver, arity), scope in zip(rows, scopes, strict=True):
         is_shadowed = shadows.hide(name if receiver is None else receiver, scope)
         if is_shadowed and kind is ReferenceKind.VALUE:
             continue
         line = bisect_right(newlines, position - 1)
         column = position - newlines[line - 1] - 1 if line else position
-        yield kind, name, receiver, scope, line + 1, column, is_shadowed
+        yield kind, name, receiver, scope, line + 1, column, is_shadowed, arity
 
 
 class _Shadows:

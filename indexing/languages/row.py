@@ -88,7 +88,11 @@ class Language:
     member into a dot. `has_implicit_self`: a bare name may be a member of the class around it.
     `has_open_types`: definitions of the same name in one scope are parts of one thing.
     `constructor` is the method of a class that makes an instance. `transparent` methods answer
-    with what they are called on, as far as types go (`unwrap`).
+    with what they are called on, as far as types go (`unwrap`). `sees_outer_packages`: the names
+    of `a` are visible in `a.b`. `has_outside_members`: members of
+    a type may stand outside of it, wherever its name is known. `has_mixins`: modules are types that
+    others take members from. `has_overloads`: methods of one name differ in their parameters.
+    `has_implicit_interfaces`: a type implements every interface whose methods it has.
     """
 
     name: str
@@ -112,5 +116,10 @@ class Language:
     rewrites: tuple[tuple[str, str], ...] = ()
     has_implicit_self: bool = False
     has_open_types: bool = False
+    has_outside_members: bool = False
+    has_mixins: bool = False
+    has_overloads: bool = False
+    has_implicit_interfaces: bool = False
+    sees_outer_packages: bool = False
     constructor: str | None = None
     transparent: frozenset[str] = frozenset()

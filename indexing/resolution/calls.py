@@ -1,6 +1,6 @@
 """The rule ladder: from one reference to the definitions it may mean, most certain rule first."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from graph.values import NodeKind
@@ -59,7 +59,7 @@ class Calls:
         found = self._through_receiver(path, reference)
         if found is None:
             return list(self._guessed(path, reference.name))
-        return self._invocable(found)
+        return self._invocable(found, reference.arity)
 
     def referred(self, path: str, reference: Reference) -> list[Target]:
         """Return what a name used as a value means; certain rules only, fields never."""
@@ -87,8 +87,23 @@ class Calls:
             if binding.source is not BindingSource.VALUE:
                 return []
             return self._invocable([(Rule.TYPED, self.types.bound(path, binding))])
+        if self.program.language(path).has_implicit_self:
+            members = self.types.implicit(path, reference.scope, reference.name)
+            if members and not self._construct(members):
+                return self._invocable([(Rule.SELF, members)], reference.arity)
         meaning = self.names.lookup(path, reference.scope, reference.name)
-        return self._invocable([(meaning.rule, meaning.values)]) if meaning else []
+        if meaning is None:
+            return []
+        return self._invocable([(meaning.rule, meaning.values)], reference.arity)
+
+    def _construct(self, members: Iterable[Value]) -> bool:
+        """Tell constructors, which are called by the name of their class: the class is meant."""
+        for member in members:
+            owner = self.program.parent(member) if isinstance(member, Symbol) else None
+            if owner and isinstance(member, Symbol):
+                names = self.program.definition(member).name, self.program.definition(owner).name
+                return names[0] == names[1]
+        return False
 
     def _through_receiver(
         self, path: str, reference: Reference
@@ -140,16 +155,33 @@ class Calls:
         ]
         return tuple(found[:_MAX_CANDIDATES])
 
-    def _invocable(self, found: Iterable[tuple[Rule, tuple[Value, ...]]]) -> list[Target]:
+    def _invocable(
+        self, found: Iterable[tuple[Rule, tuple[Value, ...]]], arity: int = -1
+    ) -> list[Target]:
         targets = []
         for rule, values in found:
             symbols = [s for value in values for s in self._invoked(value)]
+            if len(symbols) > 1 and arity >= 0:
+                symbols = self._accepting(symbols, arity)
             best = self.program.best(symbols, _INVOCABLE)
             if rule is Rule.SUBCLASS:
                 targets += [Target(rule, symbol) for symbol in symbols]
             elif best:
                 targets.append(Target(rule, best))
         return targets
+
+    def _accepting(self, symbols: list[Symbol], arity: int) -> list[Symbol]:
+        """Choose among overloads those that take so many arguments; all, if none seems to."""
+        if not self.program.language(symbols[0].path).has_overloads:
+            return symbols
+        counted = [s for s in symbols if self._takes(self.program.definition(s).parameters, arity)]
+        return counted or symbols
+
+    def _takes(self, parameters: Sequence[str], arity: int) -> bool:
+        if any("..." in p or p.startswith(("vararg ", "params ")) for p in parameters):
+            return arity >= len(parameters) - 1
+        required = sum("=" not in parameter for parameter in parameters)
+        return required <= arity <= len(parameters)
 
     def _invoked(self, value: Value) -> tuple[Symbol, ...]:
         if isinstance(value, External):

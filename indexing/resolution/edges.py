@@ -16,7 +16,7 @@ from indexing.resolution.calls import Calls, Target
 from indexing.resolution.compiled import Answer, Compiled
 from indexing.resolution.names import Names, Rule
 from indexing.resolution.program import TYPE_KINDS, Module, Symbol
-from indexing.resolution.types import Types
+from indexing.resolution.types import BASE_KINDS, Types
 
 _HERITAGE = {
     ReferenceKind.BASE: EdgeKind.INHERITS,
@@ -52,6 +52,8 @@ class Edges:
         for reference in facts.references:
             self._refers(path, reference)
         self._mentions_types(path)
+        self._extended(path)
+        self._satisfied(path)
         self._uses_that_only_compilers_see(path)
         self._relations_that_compilers_see()
         return [self._best[key] for key in sorted(self._best)]
@@ -132,17 +134,66 @@ class Edges:
 
     def _inherits(self, path: str, reference: Reference) -> None:
         source = self.program.named(path, reference.scope)
+        extended = reference.scope
+        if self.program.tables(path).receiver_of_scope(extended):
+            source = self.program.owner(path, extended)
         if source is None:
             return
-        scope = self.program.definition(source).parent
+        if source.path != path:
+            return  # an edge belongs to its source's file, where `_extended` adds it
+        scope = self.program.tables(path).definitions[extended].parent
         rule = self._type_rule(path, scope, reference.name)
         found = [
             Target(rule, value)
-            for value in self.types.types_named(path, scope, reference.name)
+            for value in self.types.types_named(path, scope, reference.name, BASE_KINDS)
             if isinstance(value, Symbol) and value != source
         ]
         kind = _HERITAGE[reference.kind]
+        if found:
+            kind = self._heritage(reference.kind, source, found[0].symbol)
         self._add_agreed(kind, self.program.id(source), found, reference)
+
+    def _heritage(self, kind: ReferenceKind, source: Symbol, target: Symbol) -> EdgeKind:
+        """Say how a type relates to a base: many languages write both relations alike."""
+        is_interface = self.program.kind(target) is NodeKind.INTERFACE
+        if is_interface and self.program.kind(source) is not NodeKind.INTERFACE:
+            return EdgeKind.IMPLEMENTS
+        return _HERITAGE[kind]
+
+    def _extended(self, path: str) -> None:
+        """Add the bases that extensions in other files give to the types of this one."""
+        tables = self.program.tables(path)
+        if not tables.language.has_outside_members:
+            return
+        for number, definition in enumerate(tables.definitions):
+            if definition.kind not in TYPE_KINDS:
+                continue
+            source = Symbol(path, number)
+            for scope in self.program.extensions(source):
+                if scope.path != path:
+                    self._extended_by(source, scope, definition.start_line)
+
+    def _extended_by(self, source: Symbol, scope: Symbol, line: int) -> None:
+        outer = self.program.definition(scope).parent
+        for text in self.program.bases_of(scope):
+            for value in self.types.types_named(scope.path, outer, text, BASE_KINDS):
+                if isinstance(value, Symbol) and value != source:
+                    kind = self._heritage(ReferenceKind.BASE, source, value)
+                    self._add(kind, self.program.id(source), value, Rule.TYPED, line)
+
+    def _satisfied(self, path: str) -> None:
+        """Add the interfaces whose methods a type has, where saying so is not needed (Go)."""
+        tables = self.program.tables(path)
+        if not tables.language.has_implicit_interfaces:
+            return
+        for number, definition in enumerate(tables.definitions):
+            if definition.kind is NodeKind.CLASS or definition.kind is NodeKind.TYPE:
+                symbol = Symbol(path, number)
+                for interface in self.types.satisfied_by(symbol):
+                    source = self.program.id(symbol)
+                    self._add(
+                        EdgeKind.IMPLEMENTS, source, interface, Rule.METHODS, definition.start_line
+                    )
 
     def _mentions_types(self, path: str) -> None:
         for binding in self.program.tables(path).facts.bindings:

@@ -104,6 +104,14 @@ def _found_as(tables: FileTables, module: str, key: Key) -> object:
     """Return what whoever finds a file by a key learns of it besides its path."""
     if key[0] == "method":
         return [tables.ids[number] for number in tables.methods[key[-1]]]
+    if key[0] == "received":
+        members = [tables.ids[number] for number in tables.received[key[-1]]]
+        return [tables.path, module, members, len(tables.extensions[key[-1]])]
+    if key[0] == "interface":
+        return [
+            (tables.ids[number], sorted(tables.methods_of(number)))
+            for number in tables.interfaces[key[-1]]
+        ]
     if key[0] == "fixture":
         return tables.ids.get(tables.fixtures[key[-1]])
     return (tables.path, module)

@@ -1,4 +1,4 @@
-"""What project files say about how imports find files: package.json, tsconfig, go.mod, pyproject.
+"""What project files say about how imports find files, in the manifests of six ecosystems.
 
 A manifest that cannot be read counts as absent: it is the repository's, and may be broken.
 """
@@ -14,6 +14,7 @@ from typing import Any
 
 _NAMES = frozenset(
     {"package.json", "tsconfig.json", "jsconfig.json", "go.mod", "pyproject.toml", "setup.cfg"}
+    | {"Cargo.toml"}
 )
 
 _GO_MODULE = re.compile(r"^module\s+\"?([^\s\"]+)", re.MULTILINE)
@@ -45,6 +46,7 @@ class Manifests:
     aliases: tuple[PathAliases, ...] = ()
     go_modules: Mapping[str, str] = field(default_factory=dict)
     python_roots: frozenset[str] = frozenset()
+    crates: Mapping[str, str] = field(default_factory=dict)
 
 
 def is_manifest(path: str) -> bool:
@@ -58,6 +60,7 @@ def read_manifests(texts: Mapping[str, bytes]) -> Manifests:
     aliases: list[PathAliases] = []
     go_modules: dict[str, str] = {}
     python_roots: set[str] = set()
+    crates: dict[str, str] = {}
     for path in sorted(texts):
         directory, name = posixpath.split(path)
         text = texts[path].decode("utf-8", "replace")
@@ -71,6 +74,8 @@ def read_manifests(texts: Mapping[str, bytes]) -> Manifests:
             python_roots.update(_pyproject_roots(directory, text))
         elif name == "setup.cfg":
             python_roots.update(_setup_cfg_roots(directory, text))
+        elif name == "Cargo.toml" and (crate := _crate_name(text)):
+            crates.setdefault(crate, directory)
     # The deepest tsconfig that covers a file decides for it.
     aliases.sort(key=lambda found: -found.directory.count("/") - bool(found.directory))
     return Manifests(
@@ -78,6 +83,7 @@ def read_manifests(texts: Mapping[str, bytes]) -> Manifests:
         aliases=tuple(aliases),
         go_modules=go_modules,
         python_roots=frozenset(python_roots),
+        crates=crates,
     )
 
 
@@ -174,6 +180,16 @@ def _setup_cfg_roots(directory: str, text: str) -> Iterator[str]:
     where = parser.get("options.packages.find", "where", fallback="")
     package_dir = parser.get("options", "package_dir", fallback="")
     yield from _strings(directory, [where.strip(), package_dir.rpartition("=")[2].strip()])
+
+
+def _crate_name(text: str) -> str | None:
+    """Return the name by which Rust code calls the package's library."""
+    try:
+        manifest = tomllib.loads(text)
+    except (tomllib.TOMLDecodeError, RecursionError):
+        return None
+    name = _table(manifest, "lib").get("name") or _table(manifest, "package").get("name")
+    return name.replace("-", "_") if isinstance(name, str) else None
 
 
 def _table(value: object, key: str) -> dict[str, Any]:

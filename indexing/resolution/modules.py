@@ -46,6 +46,28 @@ class Scheme(Protocol):
     def bound_names(self, importer: str, text: str) -> Iterator[tuple[str, Module | None]]:
         """Yield the names that importing a whole module without an alias binds."""
 
+    def bare(self, importer: str, name: str) -> Module | None:
+        """Return the module that a name means which nothing in the file explains."""
+
+    def surroundings(self, path: str) -> Iterator[Module]:
+        """Yield the modules whose names are visible in a file without an import, nearest first."""
+
+
+class Unasked:
+    """What most schemes answer to the questions that few languages raise."""
+
+    def child(self, module: Module, name: str) -> Module | None:  # noqa: ARG002
+        return None
+
+    def bound_names(self, importer: str, text: str) -> Iterator[tuple[str, Module | None]]:  # noqa: ARG002
+        return iter(())
+
+    def bare(self, importer: str, name: str) -> Module | None:  # noqa: ARG002
+        return None
+
+    def surroundings(self, path: str) -> Iterator[Module]:  # noqa: ARG002
+        return iter(())
+
 
 class Files:
     """The files of one family as a scheme finds them; every look-up is noted as a dependency."""
@@ -98,6 +120,16 @@ class Modules:
         for name, module in scheme.bound_names(importer, text):
             yield name, self._known(scheme, module) if module else None
 
+    def bare(self, importer: str, name: str) -> Module | None:
+        scheme = self._scheme(importer)
+        found = scheme.bare(importer, name)
+        return self._known(scheme, found) if found else None
+
+    def surroundings(self, path: str) -> Iterator[Module]:
+        scheme = self._scheme(path)
+        for module in scheme.surroundings(path):
+            yield self._known(scheme, module)
+
     def _known(self, scheme: Scheme, module: Module) -> Module:
         self._scheme_of_module[module] = scheme
         return module
@@ -134,7 +166,7 @@ def name_of(path: str, facts: BlobFacts) -> str:
     return _SCHEMES[language_named(facts.language).imports].name_of(path, facts)
 
 
-class DottedModules:
+class DottedModules(Unasked):
     """Python: `package.module` below a source root; a file is a module."""
 
     _SOURCE_FOLDERS = ("src", "lib", "python")
@@ -226,7 +258,7 @@ class DottedModules:
         return self.qualifier(path), _dotted(path[len(folder) :].strip("/"))
 
 
-class PathModules:
+class PathModules(Unasked):
     """JavaScript and TypeScript: relative paths, tsconfig aliases, packages of the workspace."""
 
     _SUFFIXES = (
@@ -275,12 +307,6 @@ class PathModules:
         if text.startswith("."):
             return self._file(joined(posixpath.dirname(importer), text))
         return self._aliased(importer, text) or self._packaged(text)
-
-    def child(self, module: Module, name: str) -> Module | None:  # noqa: ARG002
-        return None
-
-    def bound_names(self, importer: str, text: str) -> Iterator[tuple[str, Module | None]]:  # noqa: ARG002
-        return iter(())
 
     def _aliased(self, importer: str, text: str) -> Module | None:
         for aliases in self._manifests.aliases:
@@ -333,7 +359,7 @@ class PathModules:
         return None
 
 
-class PackageModules:
+class PackageModules(Unasked):
     """Go: a package is a directory; its import path is go.mod's module path and the directory."""
 
     _TEST_PACKAGE = "_test"
@@ -373,18 +399,287 @@ class PackageModules:
                     return self.module_of(paths[0])
         return None
 
-    def child(self, module: Module, name: str) -> Module | None:  # noqa: ARG002
-        return None
-
     def bound_names(self, importer: str, text: str) -> Iterator[tuple[str, Module | None]]:
         module = self.locate(importer, text)
         yield (module.key.rpartition("#")[2] if module else _go_package_name(text)), module
 
 
-_SCHEMES: dict[ImportScheme, type[DottedModules | PathModules | PackageModules]] = {
+class CrateModules(Unasked):
+    """Rust: a tree of files below each crate's root file; `mod` makes the branches."""
+
+    _ROOTS = ("lib.rs", "main.rs")
+    _OWN_CRATES = ("tests", "benches", "examples", "bin")
+
+    def __init__(self, files: Files, manifests: Manifests) -> None:
+        self._files = files
+        self._crates = manifests.crates
+
+    @classmethod
+    def offers(cls, path: str, facts: BlobFacts, manifests: Manifests) -> Iterator[Key]:  # noqa: ARG003
+        yield ("base", path.removesuffix(".rs"))
+
+    @classmethod
+    def name_of(cls, path: str, facts: BlobFacts) -> str:  # noqa: ARG003
+        return path
+
+    def module_of(self, path: str) -> Module:
+        return Module(path)
+
+    def qualifier(self, path: str) -> str:
+        root = self._root_folder(path)
+        crate = posixpath.dirname(root) if posixpath.basename(root) == "src" else root
+        names = {folder: name for name, folder in self._crates.items()}
+        inner = self._folder(path)[len(root) :].strip("/").replace("/", ".")
+        name = names.get(crate) or posixpath.basename(crate)
+        return ".".join(filter(None, [name, inner])) or path.removesuffix(".rs")
+
+    def locate(self, importer: str, text: str) -> Module | None:
+        names = [name for name in text.split(".") if name]
+        if not names:
+            return None
+        found = self.bare(importer, names[0])
+        for name in names[1:]:
+            if found is None:
+                return None
+            found = self._parent(found.key) if name == "super" else self.child(found, name)
+        return found
+
+    def child(self, module: Module, name: str) -> Module | None:
+        folder = self._folder(module.key)
+        return self._file(joined(folder, name)) or self._file(joined(folder, f"{name}/mod"))
+
+    def bound_names(self, importer: str, text: str) -> Iterator[tuple[str, Module | None]]:
+        yield text, self.child(Module(importer), text)
+
+    def bare(self, importer: str, name: str) -> Module | None:
+        if name == "crate":
+            return self._root(importer)
+        if name == "self":
+            return Module(importer)
+        if name == "super":
+            return self._parent(importer)
+        return self.child(Module(importer), name) or self._crate(name)
+
+    def _crate(self, name: str) -> Module | None:
+        folder = self._crates.get(name)
+        if folder is None:
+            return None
+        return self._file(joined(folder, "src/lib")) or self._file(joined(folder, "lib"))
+
+    def _root(self, path: str) -> Module | None:
+        folder = self._root_folder(path)
+        for root in self._ROOTS:
+            found = self._file(joined(folder, root.removesuffix(".rs")))
+            if found:
+                return found
+        return Module(path)
+
+    def _parent(self, path: str) -> Module | None:
+        folder = posixpath.dirname(self._folder(path))
+        if self._folder(path) == self._root_folder(path):
+            return None
+        if folder == self._root_folder(path):
+            return self._root(path)
+        return self._file(folder) or self._file(joined(folder, "mod"))
+
+    def _root_folder(self, path: str) -> str:
+        """Return the folder of the crate's root file: `src`, or that of a test of its own."""
+        parts = path.split("/")[:-1]
+        for end in range(len(parts), 0, -1):
+            if parts[end - 1] in self._OWN_CRATES or parts[end - 1] == "src":
+                return "/".join(parts[:end])
+        return "/".join(parts)
+
+    def _folder(self, path: str) -> str:
+        """Return the folder where a module's children stand."""
+        folder, base = posixpath.split(path)
+        if base in (*self._ROOTS, "mod.rs") or posixpath.basename(folder) in self._OWN_CRATES:
+            return folder
+        return path.removesuffix(".rs")
+
+    def _file(self, base: str) -> Module | None:
+        paths = self._files.offering("base", base)
+        return Module(paths[0]) if paths else None
+
+
+class DeclaredModules(Unasked):
+    """Java, Kotlin, Scala, C#, PHP: files that declare the same package or namespace."""
+
+    def __init__(self, files: Files, manifests: Manifests) -> None:  # noqa: ARG002
+        self._files = files
+
+    @classmethod
+    def offers(cls, path: str, facts: BlobFacts, manifests: Manifests) -> Iterator[Key]:  # noqa: ARG003
+        yield ("package", facts.package)
+
+    @classmethod
+    def name_of(cls, path: str, facts: BlobFacts) -> str:  # noqa: ARG003
+        return f"{facts.package}#{language_named(facts.language).family}"
+
+    def module_of(self, path: str) -> Module:
+        return Module(self.name_of(path, self._files.facts(path)))
+
+    def qualifier(self, path: str) -> str:
+        return self._files.facts(path).package or posixpath.splitext(path)[0].replace("/", ".")
+
+    def locate(self, importer: str, text: str) -> Module | None:  # noqa: ARG002
+        paths = self._files.offering("package", text)
+        return self.module_of(paths[0]) if paths else None
+
+    def child(self, module: Module, name: str) -> Module | None:
+        return self.locate("", f"{module.key.partition('#')[0]}.{name}")
+
+    def surroundings(self, path: str) -> Iterator[Module]:
+        facts = self._files.facts(path)
+        package = facts.package
+        while package and language_named(facts.language).sees_outer_packages:
+            package = package.rpartition(".")[0]
+            found = self.locate(path, package)
+            if found:
+                yield found
+
+
+class ConstantModules(Unasked):
+    """Ruby: what is loaded is visible everywhere; requiring a file only says that it is used."""
+
+    _LOAD_FOLDERS = frozenset({"lib", "app", "test", "spec"})
+
+    def __init__(self, files: Files, manifests: Manifests) -> None:  # noqa: ARG002
+        self._files = files
+
+    @classmethod
+    def offers(cls, path: str, facts: BlobFacts, manifests: Manifests) -> Iterator[Key]:  # noqa: ARG003
+        base = posixpath.splitext(path)[0]
+        yield ("base", base)
+        parts = base.split("/")
+        for end in range(len(parts) - 1, 0, -1):
+            if parts[end - 1] in cls._LOAD_FOLDERS:
+                yield ("load", "/".join(parts[end:]))
+                return
+
+    @classmethod
+    def name_of(cls, path: str, facts: BlobFacts) -> str:  # noqa: ARG003
+        return f"#{language_named(facts.language).family}"
+
+    def module_of(self, path: str) -> Module:
+        return Module(self.name_of(path, self._files.facts(path)))
+
+    def qualifier(self, path: str) -> str:
+        return posixpath.splitext(path)[0]
+
+    def locate(self, importer: str, text: str) -> Module | None:
+        text = text.removesuffix(".rb")
+        beside = self._files.offering("base", joined(posixpath.dirname(importer), text))
+        found = beside or self._files.offering("load", text)
+        nearest = max(found, key=lambda path: _shared_folders(path, importer), default=None)
+        return Module(nearest) if nearest else None
+
+
+class IncludeModules(Unasked):
+    """C and C++: names are linked across the whole program; an include names a file."""
+
+    def __init__(self, files: Files, manifests: Manifests) -> None:  # noqa: ARG002
+        self._files = files
+
+    @classmethod
+    def offers(cls, path: str, facts: BlobFacts, manifests: Manifests) -> Iterator[Key]:  # noqa: ARG003
+        yield ("file", posixpath.basename(path))
+
+    @classmethod
+    def name_of(cls, path: str, facts: BlobFacts) -> str:  # noqa: ARG003
+        return f"#{language_named(facts.language).family}"
+
+    def module_of(self, path: str) -> Module:
+        return Module(self.name_of(path, self._files.facts(path)))
+
+    def qualifier(self, path: str) -> str:
+        return posixpath.splitext(path)[0]
+
+    def locate(self, importer: str, text: str) -> Module | None:
+        beside = joined(posixpath.dirname(importer), text)
+        wanted = "/" + text.lstrip("./")
+        found = [
+            path
+            for path in self._files.offering("file", posixpath.basename(text))
+            if path == beside or ("/" + path).endswith(wanted)
+        ]
+        if beside in found:
+            return Module(beside)
+        nearest = max(found, key=lambda path: _shared_folders(path, importer), default=None)
+        return Module(nearest) if nearest else None
+
+
+class TargetModules(Unasked):
+    """Swift: the files of a build target share one scope; a package's targets are its folders."""
+
+    _TARGET_FOLDERS = frozenset({"Sources", "Tests"})
+
+    def __init__(self, files: Files, manifests: Manifests) -> None:  # noqa: ARG002
+        self._files = files
+
+    @classmethod
+    def offers(cls, path: str, facts: BlobFacts, manifests: Manifests) -> Iterator[Key]:  # noqa: ARG003
+        yield ("target", posixpath.basename(cls._folder(path)))
+
+    @classmethod
+    def name_of(cls, path: str, facts: BlobFacts) -> str:
+        return f"{cls._folder(path)}#{language_named(facts.language).family}"
+
+    def module_of(self, path: str) -> Module:
+        return Module(self.name_of(path, self._files.facts(path)))
+
+    def qualifier(self, path: str) -> str:
+        folder = self._folder(path)
+        name = posixpath.basename(folder)
+        inner = posixpath.splitext(path[len(folder) :].strip("/"))[0].replace("/", ".")
+        return ".".join(filter(None, [name, inner]))
+
+    def locate(self, importer: str, text: str) -> Module | None:  # noqa: ARG002
+        paths = self._files.offering("target", text)
+        return self.module_of(paths[0]) if paths else None
+
+    @classmethod
+    def _folder(cls, path: str) -> str:
+        parts = path.split("/")
+        for place, name in enumerate(parts[:-2]):
+            if name in cls._TARGET_FOLDERS:
+                return "/".join(parts[: place + 2])
+        return ""
+
+
+class FileModules(Unasked):
+    """Terraform, Markdown, YAML: every file for itself."""
+
+    def __init__(self, files: Files, manifests: Manifests) -> None: ...
+
+    @classmethod
+    def offers(cls, path: str, facts: BlobFacts, manifests: Manifests) -> Iterator[Key]:  # noqa: ARG003
+        return iter(())
+
+    @classmethod
+    def name_of(cls, path: str, facts: BlobFacts) -> str:  # noqa: ARG003
+        return path
+
+    def module_of(self, path: str) -> Module:
+        return Module(path)
+
+    def qualifier(self, path: str) -> str:
+        return path
+
+    def locate(self, importer: str, text: str) -> Module | None:  # noqa: ARG002
+        return None
+
+
+_SCHEMES: dict[ImportScheme, type[Scheme]] = {
     ImportScheme.DOTTED: DottedModules,
     ImportScheme.RELATIVE_PATH: PathModules,
     ImportScheme.PACKAGE_PATH: PackageModules,
+    ImportScheme.CRATE: CrateModules,
+    ImportScheme.DECLARED: DeclaredModules,
+    ImportScheme.CONSTANTS: ConstantModules,
+    ImportScheme.INCLUDE: IncludeModules,
+    ImportScheme.TARGET: TargetModules,
+    ImportScheme.NONE: FileModules,
 }
 
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from graph.values import NodeKind
 from indexing.facts import Import, ImportKind
+from indexing.languages import ImportScheme
 from indexing.resolution.modules import Modules
 from indexing.resolution.program import (
     EXTERNAL,
@@ -17,6 +18,7 @@ from indexing.resolution.program import (
 )
 
 _DEFAULT = "default"
+_IMPORTING_FROM_TYPES = frozenset({ImportScheme.DECLARED, ImportScheme.CRATE})
 
 
 class Rule(StrEnum):
@@ -35,6 +37,7 @@ class Rule(StrEnum):
     TYPED = "typed"
     STAR = "star"
     PACKAGE = "package"
+    METHODS = "methods"
     UNIQUE = "unique"
     HOMONYM = "homonym"
     SUBCLASS = "subclass"
@@ -57,6 +60,7 @@ _CONFIDENCE = {
     Rule.TYPED: 0.95,
     Rule.STAR: 0.90,
     Rule.PACKAGE: 0.90,
+    Rule.METHODS: 0.90,
     Rule.UNIQUE: 0.45,
     Rule.HOMONYM: 0.40,
     Rule.SUBCLASS: 0.30,
@@ -96,10 +100,15 @@ class Names:
                 inner = self._visible(self.program.inside_of(Symbol(path, function), name))
                 if inner:
                     return Meaning(Rule.LOCAL, inner)
-        return self._module_level(path, name) or self._imported(path, name)
+        return (
+            self._module_level(path, name) or self._imported(path, name) or self._bare(path, name)
+        )
 
     def exported(self, module: Module, name: str) -> tuple[Value, ...]:
         """Return what `name` means when it is taken from a module, following re-exports."""
+        outer, _, inner = name.rpartition(".")
+        if outer:
+            return self._inside(self.exported(module, outer), inner)
         own = self._visible(self.program.top_of(module, name))
         if own:
             return own
@@ -167,6 +176,15 @@ class Names:
                 return Meaning(Rule.STAR, values)
         return None
 
+    def _bare(self, path: str, name: str) -> Meaning | None:
+        """Return the module, or a surrounding one's name, that nothing in the file explains."""
+        for module in self.modules.surroundings(path):
+            values = self.exported(module, name)
+            if values:
+                return Meaning(Rule.PACKAGE, values)
+        found = self.modules.bare(path, name)
+        return Meaning(Rule.MODULE, (found,)) if found else None
+
     def _exported(self, module: Module, name: str) -> tuple[Value, ...]:
         for path in self.program.paths_of(module):
             values = self._exported_from_file(path, name)
@@ -196,6 +214,13 @@ class Names:
             if values:
                 return values
         return ()
+
+    def _inside(self, values: tuple[Value, ...], name: str) -> tuple[Value, ...]:
+        """Return what `name` means inside of types or of modules that are written inline."""
+        symbols = [value for value in values if isinstance(value, Symbol)]
+        modules = [value for value in values if isinstance(value, Module)]
+        found = [inner for symbol in symbols for inner in self.program.inside_of(symbol, name)]
+        return (*found, *(inner for module in modules for inner in self.exported(module, name)))
 
     def _visible(self, symbols: Iterable[Symbol]) -> tuple[Symbol, ...]:
         """Drop members of object literals: they are reached through their object only."""
@@ -269,11 +294,19 @@ class Names:
             submodule = imported.kind is ImportKind.NAME and self.modules.locate(
                 path, f"{imported.module}.{imported.name}"
             )
-            return submodule or EXTERNAL
+            return submodule or self._bound_inside(path, imported) or EXTERNAL
         if imported.kind in (ImportKind.NAMESPACE, ImportKind.EXPORT_NAMESPACE):
             return module
         name = _DEFAULT if imported.kind is ImportKind.DEFAULT else imported.name
         return Imported(module, name)
+
+    def _bound_inside(self, path: str, imported: Import) -> Imported | None:
+        """Return a name inside of a type of a module, where languages import such."""
+        if self.program.language(path).imports not in _IMPORTING_FROM_TYPES:
+            return None
+        outer, _, holder = imported.module.rpartition(".")
+        module = self.modules.locate(path, outer) if outer else None
+        return Imported(module, f"{holder}.{imported.name}") if module else None
 
     def _note(self, facet: str, path: str, *name: str) -> None:
         if path != self.reading.path:

@@ -5,7 +5,7 @@ them an answer depends (`indexing.resolution.interface`).
 """
 
 import posixpath
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol
 
 from graph.values import NodeKind
@@ -45,6 +45,8 @@ class Program:
         self._is_test: dict[str, bool] = {}
         self._tops: dict[tuple[Module, str], tuple[Symbol, ...]] = {}
         self._adopted: dict[Symbol, dict[str, list[Symbol]]] = {}
+        self.find_type: Callable[[str, int, str], Symbol | None] = _nothing
+        """Tells the type that a name means at a scope; `types` knows, which builds on this."""
 
     # --- Files and modules -----------------------------------------------------------------------
 
@@ -104,6 +106,10 @@ class Program:
 
     def inside_of(self, symbol: Symbol, name: str) -> Sequence[Symbol]:
         """Return the definitions called `name` that a symbol contains."""
+        if self._is_open(symbol):
+            local_name = f"{self.definition(symbol).local_name}.{name}"
+            found = [*self._called_locally(symbol, local_name)]
+            return found + [s for s in self.adopted(symbol).get(name, []) if s not in found]
         own = self.tables(symbol.path).inside.get(symbol.number)  # a miss must not become an entry
         found = [Symbol(symbol.path, number) for number in own.get(name, ())] if own else []
         return found + self.adopted(symbol).get(name, [])
@@ -112,8 +118,30 @@ class Program:
         """Tell whether a symbol contains definitions."""
         return symbol.number in self.tables(symbol.path).inside or bool(self.adopted(symbol))
 
+    def parts(self, symbol: Symbol) -> Sequence[Symbol]:
+        """Return all definitions of a type or module that may be written in several places."""
+        if not self._is_open(symbol):
+            return (symbol,)
+        own = self.definition(symbol)
+        kinds = TYPE_KINDS | {NodeKind.MODULE}
+        found = self._called_locally(symbol, own.local_name)
+        return tuple(part for part in found if self.kind(part) in kinds)
+
+    def extensions(self, symbol: Symbol) -> Sequence[Symbol]:
+        """Return the scopes whose members belong to a type: Rust's `impl`, Swift's `extension`."""
+        if not self._may_be_extended(symbol):
+            return ()
+        question = ("extensions", symbol)
+        return self.reading.answer(question, symbol.path, (), self._extending, symbol)
+
     def adopted(self, symbol: Symbol) -> dict[str, list[Symbol]]:
         """Return methods declared outside their type, by name: Go receivers, `app.init = ...`."""
+        if self.tables(symbol.path).receives_by_name:
+            if not self._may_be_extended(symbol):
+                return {}
+            question = ("adopted", symbol)
+            nothing: dict[str, list[Symbol]] = {}
+            return self.reading.answer(question, symbol.path, nothing, self._adopting, symbol)
         found = self._adopted.get(symbol)
         if found is None:
             found = self._adopted[symbol] = self._received(symbol)
@@ -124,6 +152,12 @@ class Program:
         name = self.definition(symbol).name
         is_adopter = found and self.best(self.top_of(module, name), TYPE_KINDS) == symbol
         return found if is_adopter else {}
+
+    def method_names(self, symbol: Symbol) -> set[str]:
+        """Return the names of the methods that a type holds, or has from elsewhere."""
+        self._note("shape", symbol)
+        own = self.tables(symbol.path).methods_of(symbol.number)
+        return {*own, *self.adopted(symbol)}
 
     def named(self, path: str, scope: int) -> Symbol | None:
         """Return the innermost definition with a name around a scope; None at module level."""
@@ -136,7 +170,8 @@ class Program:
 
     def owner(self, path: str, scope: int) -> Symbol | None:
         """Return the type, or the object literal, that `self` means at a scope."""
-        definitions = self.tables(path).definitions
+        tables = self.tables(path)
+        definitions = tables.definitions
         while scope != MODULE_SCOPE:
             symbol = Symbol(path, scope)
             adopter = self._adopter(symbol)
@@ -144,6 +179,8 @@ class Program:
                 return adopter
             kind = definitions[scope].kind
             if kind in TYPE_KINDS or kind is NodeKind.VARIABLE:
+                return symbol
+            if kind is NodeKind.MODULE and tables.language.has_mixins:
                 return symbol
             scope = definitions[scope].parent
         return None
@@ -217,7 +254,7 @@ class Program:
         """Return the first binding of a module's variable, and the file where it stands."""
         if module.key != self.reading.path:
             self.reading.keys.add(("global", module.key, name))
-        for path in self._paths(module):
+        for path in self._holding(module, "globals", name):
             binding = self.tables(path).globals.get(name)
             if binding:
                 return path, binding
@@ -228,6 +265,12 @@ class Program:
         tables = self.tables(owner.path)
         self._note_scope("fields", tables, owner.number)
         definition = tables.definitions[owner.number]
+        if tables.receives_by_name:
+            for part in self.parts(owner):
+                binding = self.tables(part.path).fields.get(part.number, {}).get(name)
+                if binding:
+                    return part.path, binding
+            return None
         if definition.parent != MODULE_SCOPE or definition.receiver is not None:
             binding = tables.fields.get(owner.number, {}).get(name)
             return (owner.path, binding) if binding else None
@@ -280,9 +323,63 @@ class Program:
     def _top(self, module: Module, name: str) -> list[Symbol]:
         return [
             Symbol(path, number)
-            for path in self._paths(module)
+            for path in self._holding(module, "top", name)
             for number in self.tables(path).top.get(name, ())
         ]
+
+    def _holding(self, module: Module, what: str, name: str) -> Sequence[str]:
+        """Return the files of a module that may have a name: in a large one, those that do."""
+        if self._is_file(module):
+            return (module.key,)
+        paths = self.reading.tree.providers(("module", module.key))
+        if paths and self.tables(paths[0]).is_wide:
+            return self.reading.tree.providers((what, module.key, name))
+        return paths
+
+    def _is_open(self, symbol: Symbol) -> bool:
+        tables = self.tables(symbol.path)
+        kind = tables.definitions[symbol.number].kind
+        return tables.language.has_open_types and (kind in TYPE_KINDS or kind is NodeKind.MODULE)
+
+    def _called_locally(self, symbol: Symbol, local_name: str) -> Sequence[Symbol]:
+        """Return what has a local name in the module of a symbol, in any of its files."""
+        module = self.module(symbol.path)
+        self._note("shape", symbol)
+        return [
+            Symbol(path, number)
+            for path in self.reading.tree.providers(("local", module.key, local_name))
+            for number in self.tables(path).by_local.get(local_name, ())
+        ]
+
+    def _may_be_extended(self, symbol: Symbol) -> bool:
+        return (
+            self.tables(symbol.path).receives_by_name
+            and self.kind(symbol) in TYPE_KINDS
+            and self.language(symbol.path).has_outside_members
+        )
+
+    def _adopting(self, symbol: Symbol) -> dict[str, list[Symbol]]:
+        found: dict[str, list[Symbol]] = {}
+        name = self.definition(symbol).name
+        for path in self.reading.providers(("received", self.language(symbol.path).family, name)):
+            tables = self.tables(path)
+            for number in tables.received.get(name, ()):
+                if self._adopter(Symbol(path, number)) == symbol:
+                    found.setdefault(tables.definitions[number].name, []).append(
+                        Symbol(path, number)
+                    )
+        return found
+
+    def _extending(self, symbol: Symbol) -> Sequence[Symbol]:
+        name = self.definition(symbol).name
+        return tuple(
+            Symbol(path, number)
+            for path in self.reading.providers(
+                ("received", self.language(symbol.path).family, name)
+            )
+            for number in self.tables(path).extensions.get(name, ())
+            if self._adopter(Symbol(path, number)) == symbol
+        )
 
     def _received(self, symbol: Symbol) -> dict[str, list[Symbol]]:
         """Return what is declared for a type of this name, if the symbol stands at top level."""
@@ -297,11 +394,56 @@ class Program:
         return found
 
     def _adopter(self, symbol: Symbol) -> Symbol | None:
-        definition = self.definition(symbol)
-        if definition.parent != MODULE_SCOPE or not definition.receiver:
+        """Return the type that a definition outside of it belongs to."""
+        tables = self.tables(symbol.path)
+        if not tables.receives_by_name:
+            definition = tables.definitions[symbol.number]
+            if definition.parent != MODULE_SCOPE or not definition.receiver:
+                return None
+            module = self.module(symbol.path)
+            return self.best(self.top_of(module, definition.receiver), TYPE_KINDS)
+        receiver = tables.receiver_of(symbol.number)
+        if receiver is None:
             return None
-        module = self.module(symbol.path)
-        return self.best(self.top_of(module, definition.receiver), TYPE_KINDS)
+        question = ("adopter", symbol)
+        return self.reading.answer(question, symbol.path, None, self._called, symbol, receiver)
+
+    def _called(self, symbol: Symbol, receiver: str) -> Symbol | None:
+        definition = self.definition(symbol)
+        if self.language(symbol.path).has_open_types:
+            outer = definition.local_name.removesuffix(f".{definition.name}")
+            beside = [
+                one for one in self._called_locally(symbol, outer) if self.kind(one) in TYPE_KINDS
+            ]
+            return self.best(beside or self._types_called(symbol, receiver), TYPE_KINDS)
+        scope = definition.parent
+        if definition.kind is not None and not definition.receiver:
+            scope = self.definition(Symbol(symbol.path, scope)).parent
+        return self.find_type(symbol.path, scope, receiver)
+
+    def _types_called(self, symbol: Symbol, name: str) -> list[Symbol]:
+        """Return the types of a name anywhere in the repository, those nearest to a file."""
+        paths = self.reading.providers(("type", self.language(symbol.path).family, name))
+        nearest = max((shared_folders(path, symbol.path) for path in paths), default=0)
+        found = []
+        for path in paths:
+            if shared_folders(path, symbol.path) == nearest:
+                tables = self.tables(path)
+                found += [
+                    self._shaped(Symbol(path, number))
+                    for number, one in enumerate(tables.definitions)
+                    if one.name == name and one.kind in TYPE_KINDS
+                ]
+        return found
+
+
+def shared_folders(path: str, other: str) -> int:
+    """Return how many folders two paths have in common."""
+    return len(posixpath.commonprefix([path.split("/")[:-1], other.split("/")[:-1]]))
+
+
+def _nothing(_path: str, _scope: int, _name: str) -> None:
+    return None
 
 
 def _serves(place: str, path: str) -> bool:

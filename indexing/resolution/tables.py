@@ -20,6 +20,10 @@ TYPE_KINDS = frozenset({NodeKind.CLASS, NodeKind.INTERFACE, NodeKind.ENUM, NodeK
 # Schemes whose `import a.b` makes `a` and `a.b` known, whatever these are.
 _BINDING_PREFIXES = frozenset({ImportScheme.DOTTED})
 _SCOPE_KINDS = frozenset({None, NodeKind.FUNCTION, NodeKind.METHOD, NodeKind.MODULE})
+# Schemes by which a receiver names a type of its own module; in the others any name in scope.
+RECEIVING_IN_MODULE = frozenset({ImportScheme.PACKAGE_PATH, ImportScheme.RELATIVE_PATH})
+# Schemes whose modules may be the whole repository, too large to be searched file by file.
+WIDE_SCHEMES = frozenset({ImportScheme.INCLUDE, ImportScheme.CONSTANTS, ImportScheme.TARGET})
 _REEXPORTS = frozenset({ImportKind.EXPORT_NAME, ImportKind.EXPORT_NAMESPACE})
 
 
@@ -41,6 +45,8 @@ class FileTables:
         self.top: defaultdict[str, list[int]] = defaultdict(list)
         self.inside: defaultdict[int, defaultdict[str, list[int]]] = defaultdict(_lists)
         self.received: defaultdict[str, list[int]] = defaultdict(list)
+        self.extensions: defaultdict[str, list[int]] = defaultdict(list)
+        self.by_local: defaultdict[str, list[int]] = defaultdict(list)
         self.methods: defaultdict[str, list[int]] = defaultdict(list)
         self.locals: dict[tuple[int, str], Binding] = {}
         self.globals: dict[str, Binding] = {}
@@ -49,12 +55,17 @@ class FileTables:
         self.results: defaultdict[int, list[Binding]] = defaultdict(list)
         self.bases: defaultdict[int, list[str]] = defaultdict(list)
         self.fixtures: dict[str, int] = {}
+        self.interfaces: defaultdict[str, list[int]] = defaultdict(list)
         self.ordinals: dict[int, int] = {}
         self.ids: dict[int, str] = {}
+        self.receives_by_name = self.language.imports not in RECEIVING_IN_MODULE
+        self.is_wide = self.language.imports in WIDE_SCHEMES
         self._read_definitions()
         self.numbers = {text: number for number, text in self.ids.items()}
         self._read_bindings()
         self._read_references()
+        if self.language.has_implicit_interfaces:
+            self._read_interfaces()
         self.imports = ImportTables(
             facts, binds_prefixes=self.language.imports in _BINDING_PREFIXES
         )
@@ -84,13 +95,17 @@ class FileTables:
             name = definition.receiver or definition.name
             self.groups.append(name if is_top else self.groups[parent])
             if definition.kind is None:
+                if definition.receiver:
+                    self.extensions[definition.receiver].append(number)
                 continue
+            if self.language.has_open_types and self._is_reachable(parent):
+                self.by_local[definition.local_name].append(number)
             if not is_top:
                 self.inside[parent][definition.name].append(number)
             elif definition.receiver is None:
                 self.top[definition.name].append(number)
-            elif definition.receiver:
-                self.received[definition.receiver].append(number)
+            if receiver := self.receiver_of(number):
+                self.received[receiver].append(number)
             if definition.kind is NodeKind.METHOD:
                 self.methods[definition.name].append(number)
             ordinal = self.ordinals[number] = seen[definition.local_name]
@@ -98,6 +113,48 @@ class FileTables:
             self.ids[number] = symbol_id(
                 path=self.path, local_name=definition.local_name, ordinal=ordinal
             )
+
+    def methods_of(self, number: int) -> dict[str, list[int]]:
+        """Return the methods that a type itself holds, by name."""
+        inside = self.inside.get(number, {})
+        kinds = self.definitions
+        return {
+            name: methods
+            for name, numbers in inside.items()
+            if (methods := [one for one in numbers if kinds[one].kind is NodeKind.METHOD])
+        }
+
+    def _read_interfaces(self) -> None:
+        """Keep interfaces by the first of their methods: who has it may have them all."""
+        for number, definition in enumerate(self.definitions):
+            if definition.kind is NodeKind.INTERFACE and (methods := self.methods_of(number)):
+                self.interfaces[min(methods)].append(number)
+
+    def receiver_of(self, number: int) -> str | None:
+        """Return the name of the type that a definition outside of it belongs to, if it does."""
+        definition = self.definitions[number]
+        if definition.receiver:
+            is_free = definition.parent == MODULE_SCOPE or self.receives_by_name
+            return definition.receiver if is_free else None
+        if definition.parent == MODULE_SCOPE:
+            return None
+        around = self.definitions[definition.parent]
+        return around.receiver if around.kind is None else None
+
+    def receiver_of_scope(self, number: int) -> str | None:
+        """Return the name of the type whose members a scope without a name holds, if it does."""
+        if number == MODULE_SCOPE or self.definitions[number].kind is not None:
+            return None
+        return self.definitions[number].receiver
+
+    def _is_reachable(self, scope: int) -> bool:
+        """Tell whether a definition in a scope can be named from elsewhere: not in a function."""
+        while scope != MODULE_SCOPE:
+            kind = self.definitions[scope].kind
+            if kind not in TYPE_KINDS and kind is not NodeKind.MODULE:
+                return False
+            scope = self.definitions[scope].parent
+        return True
 
     def _read_bindings(self) -> None:
         for binding in self.facts.bindings:

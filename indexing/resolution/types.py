@@ -22,7 +22,14 @@ from indexing.resolution.program import (
 
 _MAX_VALUES = 3
 _MAX_ANCESTORS = 40
+_MAX_OVERLOADS = 20
 _CALL, _INDEX = "()", "[]"
+_UNKNOWN_METHODS = "?"
+"""Stands for the methods of an embedded type that is not of the repository."""
+
+BASE_KINDS = TYPE_KINDS | {NodeKind.MODULE}
+"""What may stand among a type's bases: a mixin is a module."""
+
 _DATA_KINDS = frozenset({NodeKind.VARIABLE, NodeKind.FIELD})
 
 Values = tuple[Value, ...]
@@ -35,6 +42,7 @@ class Types:
         self.names = names
         self.program = names.program
         self.reading = names.program.reading
+        self.program.find_type = self._type_called
 
     def evaluate(self, path: str, scope: int, chain: str) -> Values:
         """Return what a chain may stand for; () when nothing is known."""
@@ -58,6 +66,8 @@ class Types:
             found = self._own_member(ancestor, name)
             if found:
                 return found
+            if name == self.program.language(value.path).constructor:
+                return (value,)
         return ()
 
     def ancestors(self, symbol: Symbol) -> tuple[Symbol | External, ...]:
@@ -76,30 +86,48 @@ class Types:
 
     def bases(self, symbol: Symbol) -> tuple[Value, ...]:
         """Return what a type's bases are, in order; EXTERNAL among them for those not ours."""
-        texts = self.program.bases_of(symbol)
-        if not texts:
+        texts = [
+            (part, tuple(self.program.bases_of(part)))
+            for part in (*self.program.parts(symbol), *self.program.extensions(symbol))
+        ]
+        if not any(written for _, written in texts):
             return ()
         question = ("bases", symbol)
-        return self.reading.answer(question, symbol.path, (), self._bases, symbol, tuple(texts))
+        return self.reading.answer(question, symbol.path, (), self._bases, symbol, texts)
 
-    def types_named(self, path: str, scope: int, annotation: str) -> Values:
+    def types_named(
+        self, path: str, scope: int, annotation: str, kinds: frozenset[NodeKind] = TYPE_KINDS
+    ) -> Values:
         """Return the types a value annotated so may have; EXTERNAL for one that is not ours."""
         found = [
             value
             for name in names_of_value(annotation)
-            for value in self.type_named(path, scope, name)
+            for value in self.type_named(path, scope, name, kinds)
         ]
         return tuple(dict.fromkeys(found)) or (EXTERNAL,)
 
-    def type_named(self, path: str, scope: int, name: str) -> Values:
+    def type_named(
+        self, path: str, scope: int, name: str, kinds: frozenset[NodeKind] = TYPE_KINDS
+    ) -> Values:
         """Return the in-repository types that one dotted name means, or EXTERNAL."""
         if name in self.program.language(path).self_types:
             owner = self.program.owner(path, scope)
             return (owner,) if owner else (EXTERNAL,)
+        bound = self._type_parameter(path, scope, name)
+        if bound is not None:
+            return self.types_named(path, bound.scope, bound.text, kinds)
         values = self._named(path, scope, tuple(name.split(".")))
         symbols = [value for value in values if isinstance(value, Symbol)]
-        best = self.program.best(symbols, TYPE_KINDS)
-        return (best,) if best and self.program.kind(best) in TYPE_KINDS else (EXTERNAL,)
+        best = self.program.best(symbols, kinds)
+        return (best,) if best and self.program.kind(best) in kinds else (EXTERNAL,)
+
+    def _type_parameter(self, path: str, scope: int, name: str) -> Binding | None:
+        """Return the bound of a type parameter, which is bound as a local name is."""
+        if self.program.language(path).has_quoted_types or "." in name:
+            return None
+        binding = self.local(path, scope, name)
+        is_bound = binding and binding.source is BindingSource.TYPE and binding.text != name
+        return binding if is_bound else None
 
     def results(self, symbol: Symbol) -> Values:
         """Return what calling a function gives: its annotation's types, or what it returns."""
@@ -127,6 +155,20 @@ class Types:
                 return binding
         return None
 
+    def implicit(self, path: str, scope: int, name: str) -> Values:
+        """Return the member that a bare name means, of the types around it, innermost first."""
+        definitions = self.program.tables(path).definitions
+        seen = None
+        while scope != MODULE_SCOPE:
+            owner = self.program.owner(path, scope)
+            if owner and owner != seen:
+                seen = owner
+                found = self.member(owner, name)
+                if found and EXTERNAL not in found:
+                    return found
+            scope = definitions[scope].parent
+        return ()
+
     def aliased(self, symbol: Symbol) -> Values:
         """Return the function or class that a variable or a field is another name of."""
         held = self._binding_of(symbol)
@@ -136,15 +178,49 @@ class Types:
         kinds = CALLABLE_KINDS | TYPE_KINDS
         return tuple(v for v in values if isinstance(v, Symbol) and self.program.kind(v) in kinds)
 
-    def _bases(self, symbol: Symbol, texts: Sequence[str]) -> Values:
-        outer = self.program.definition(symbol).parent
+    def _bases(self, symbol: Symbol, texts: Sequence[tuple[Symbol, Sequence[str]]]) -> Values:
         values = [
             value
-            for text in texts
-            for value in self.types_named(symbol.path, outer, text)
+            for part, written in texts
+            for text in written
+            for value in self.types_named(
+                part.path, self.program.definition(part).parent, text, kinds=BASE_KINDS
+            )
             if value != symbol
         ]
         return tuple(dict.fromkeys(values))
+
+    def satisfied_by(self, symbol: Symbol) -> tuple[Symbol, ...]:
+        """Return the interfaces of the repository all of whose methods a type has, by name."""
+        methods = self._methods(symbol)
+        family = self.program.language(symbol.path).family
+        found = []
+        for name in sorted(methods):
+            for path in self.reading.providers(("interface", family, name)):
+                for number in self.program.tables(path).interfaces.get(name, ()):
+                    interface = Symbol(path, number)
+                    if interface != symbol and self._methods(interface) <= methods:
+                        found.append(interface)
+        return tuple(found)
+
+    def _methods(self, symbol: Symbol) -> frozenset[str]:
+        """Return the names of a type's methods, those of its embedded types included."""
+        nothing: frozenset[str] = frozenset()
+        question = ("methods", symbol)
+        return self.reading.answer(question, symbol.path, nothing, self._all_methods, symbol)
+
+    def _all_methods(self, symbol: Symbol) -> frozenset[str]:
+        names: set[str] = set()
+        for ancestor in self.ancestors(symbol):
+            if isinstance(ancestor, External):
+                names.add(_UNKNOWN_METHODS)
+            else:
+                names.update(self.program.method_names(ancestor))
+        return frozenset(names)
+
+    def _type_called(self, path: str, scope: int, name: str) -> Symbol | None:
+        (found, *_) = self.type_named(path, scope, name)
+        return found if isinstance(found, Symbol) else None
 
     def _evaluate(self, path: str, scope: int, chain: str) -> Values:
         steps = steps_of(chain)
@@ -183,6 +259,8 @@ class Types:
         binding = self.local(path, scope, name)
         if binding:
             return self.bound(path, binding), 1
+        if language.has_implicit_self and (members := self.implicit(path, scope, name)):
+            return members, 1
         fixture = self.program.fixture(path, name) if scope != MODULE_SCOPE else None
         if fixture:
             return self.results(fixture), 1
@@ -211,10 +289,18 @@ class Types:
         if step == _CALL:
             found = [result for value in values for result in self._call(value)]
         else:
-            found = [
-                member for value in self.objects(values) for member in self.member(value, step)
-            ]
+            objects = self.objects(values)
+            found = [member for value in objects for member in self.member(value, step)]
+            if not found and step in self._transparent(objects):
+                found = [*objects]  # and the call that follows gives the same again
         return tuple(dict.fromkeys(found))
+
+    def _transparent(self, objects: Values) -> frozenset[str]:
+        """Return the methods that answer with what they are called on, in its language."""
+        for value in objects:
+            if isinstance(value, Symbol):
+                return self.program.language(value.path).transparent
+        return frozenset()
 
     def _call(self, value: Value) -> Values:
         if isinstance(value, Module):
@@ -257,6 +343,8 @@ class Types:
     def _own_member(self, owner: Symbol, name: str) -> Values:
         members = self.program.inside_of(owner, name)
         if members:
+            if self.program.language(owner.path).has_overloads and len(members) > 1:
+                return tuple(members[:_MAX_OVERLOADS])
             best = self.program.best(members, CALLABLE_KINDS | TYPE_KINDS)
             return (best,) if best else ()
         held = self.program.field_of(owner, name)

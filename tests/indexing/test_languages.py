@@ -27,7 +27,7 @@ def test_an_extension_names_the_language(path, name):
     assert language_of(path) is language_named(name)
 
 
-@pytest.mark.parametrize("path", ["README.md", "Makefile", ".py", "a.py/b", "go", "x."])
+@pytest.mark.parametrize("path", ["README.rst", "Makefile", ".py", "a.py/b", "go", "x."])
 def test_other_files_have_no_language(path):
     assert language_of(path) is None
 

@@ -6,7 +6,8 @@
   (primary_constructor (class_parameters) @parameters)?
   [(class_body) (enum_class_body)]? @body) @definition.class
 (class_declaration "interface" name: (identifier) @name (class_body)? @body) @definition.interface
-(class_declaration (modifiers (class_modifier "enum")) name: (identifier) @name) @definition.enum
+(class_declaration
+  (modifiers (class_modifier "enum")) name: (identifier) @name (enum_class_body)? @body) @definition.enum
 (object_declaration name: (identifier) @name (class_body)? @body) @definition.class
 (companion_object name: (identifier) @name (class_body)? @body) @definition.class
 (type_alias type: (identifier) @name) @definition.type
@@ -14,9 +15,8 @@
   name: (identifier) @name (function_value_parameters) @parameters (function_body)? @body
   ) @definition.function
 (function_declaration
-  . (modifiers)? . (type_parameters)? .
   [(user_type . (identifier) @receiver) (nullable_type (user_type . (identifier) @receiver))]
-  name: (identifier) @name (function_value_parameters) @parameters (function_body)? @body
+  . name: (identifier) @name (function_value_parameters) @parameters (function_body)? @body
   ) @definition.method
 (secondary_constructor "constructor" @name (function_value_parameters) @parameters) @definition.method
 (class_body

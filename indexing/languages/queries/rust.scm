@@ -28,9 +28,9 @@
 
 ; References.
 (impl_item trait: [
-  (type_identifier) @implements
-  (scoped_type_identifier) @implements
-  (generic_type type: (_) @implements)
+  (type_identifier) @base
+  (scoped_type_identifier) @base
+  (generic_type type: (_) @base)
 ])
 (trait_item bounds: (trait_bounds [
   (type_identifier) @base
@@ -89,6 +89,8 @@
 (field_declaration name: (field_identifier) @bind.field type: (_) @bind.type)
 (const_item name: (identifier) @bind.name type: (_) @bind.type)
 (static_item name: (identifier) @bind.name type: (_) @bind.type)
+(type_parameter name: (type_identifier) @bind.name bounds: (trait_bounds . (_) @bind.type))
+(where_predicate left: (type_identifier) @bind.name bounds: (trait_bounds . (_) @bind.type))
 (function_item return_type: (_) @return.type)
 (function_signature_item return_type: (_) @return.type)
 

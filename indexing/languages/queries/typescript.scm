@@ -55,6 +55,8 @@
   !type
   value: (new_expression constructor: (_) @bind.call))
 (property_signature name: (property_identifier) @bind.field type: (type_annotation (_) @bind.type))
+(type_parameter
+  name: (type_identifier) @bind.name constraint: (constraint (type_identifier) @bind.type))
 (function_declaration return_type: (type_annotation (_) @return.type))
 (function_signature return_type: (type_annotation (_) @return.type))
 (method_definition return_type: (type_annotation (_) @return.type))
