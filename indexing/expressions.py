@@ -65,7 +65,7 @@ _TRANSPARENT_TYPES = frozenset(
 _DOTTED_NAME = re.compile(r"[A-Za-z_$\u0080-\U0010ffff][\w$]*(?:\.[A-Za-z_$][\w$]*)*")
 _GENERIC = re.compile(r"(?P<head>[\w$.]+)\s*(?:[\[<](?P<arguments>.*)[\]>])?", re.DOTALL)
 _TYPE_PREFIX = re.compile(
-    r"(?:[&*?]|\[\]|'\w+\s+|(?:mut|dyn|impl|const|readonly|final|inout|ref|out|in|params|vararg|struct"
+    r"(?:[&*?]|'\w+\s+|(?:mut|dyn|impl|const|readonly|final|inout|ref|out|in|params|vararg|struct"
     r"|volatile|unsafe|some|any|typename|enum|class)\s+|\s)+"
 )
 _TYPE_SUFFIX = re.compile(r"(?:[&*?!]|\bconst\b|\s)+$")

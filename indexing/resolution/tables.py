@@ -1,7 +1,7 @@
 """One file's facts, indexed by where names are looked for. Knows nothing of other files."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from graph.values import NodeKind, symbol_id
 from indexing.facts import (
@@ -116,7 +116,7 @@ class FileTables:
 
     def methods_of(self, number: int) -> dict[str, list[int]]:
         """Return the methods that a type itself holds, by name."""
-        inside = self.inside.get(number, {})
+        inside: Mapping[str, list[int]] = self.inside.get(number, {})
         kinds = self.definitions
         return {
             name: methods

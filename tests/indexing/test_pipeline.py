@@ -42,7 +42,7 @@ MIXED = {
     "go.mod": "module example.com/shop\n",
     "store/store.go": "package store\n\nfunc Open() int { return dial() }\n",
     "store/dial.go": "package store\n\nfunc dial() int { return 1 }\n",
-    "README.md": "# Shop\n",
+    "README.rst": "# Shop\n",
 }
 SYMBOLS = {
     *("shop/price.py#net", "shop/price.py#rounded", "shop/order.py#place"),

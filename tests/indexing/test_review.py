@@ -72,7 +72,7 @@ FILES = {
     "shop/order.py": ORDER,
     "shop/lonely.py": "def lonely() -> int:\n    return 1\n",
     "tests/test_order.py": TEST,
-    "README.md": "Shop\n",
+    "README.rst": "Shop\n",
 }
 BODY = PRICE.replace("amount / (1 + RATE)", "amount / (1.0 + RATE)")
 SIGNATURE = PRICE.replace("net(amount: float)", "net(amount: float, rate: float)")
@@ -289,7 +289,7 @@ def test_a_binary_file_is_named_and_not_read(shop):
 
 
 def test_a_language_nobody_reads_is_said(shop):
-    review = shop.review_of({"README.md": "Shop!\n"})
+    review = shop.review_of({"README.rst": "Shop!\n"})
 
     assert review.risk.score == 0
     assert any("not in a language" in note for note in review.notes)
