@@ -382,7 +382,7 @@ class Capture:
         return chain if len(chain) <= _MAX_CHAIN_CHARACTERS else ""
 
     def _type_text(self, text: str) -> str:
-        if not self.language.has_quoted_types:
+        if self.language.has_literal_types:
             text = _LITERAL.sub(" ", text)
         return " ".join(self._rewritten(text).split()).lstrip(".")
 

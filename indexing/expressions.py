@@ -35,38 +35,24 @@ _TRANSPARENT_TYPES = frozenset(
         "Ref",
         "ContextManager",
         "AbstractContextManager",
-        "Option",
-        "Result",
-        "Box",
-        "Rc",
-        "Arc",
-        "Cell",
-        "RefCell",
-        "Mutex",
-        "RwLock",
-        "Cow",
-        "Pin",
-        "unique_ptr",
-        "shared_ptr",
-        "weak_ptr",
-        "optional",
-        "reference_wrapper",
-        "Task",
-        "ValueTask",
-        "Lazy",
-        "Nullable",
-        "Future",
-        "CompletableFuture",
-        "Provider",
     }
 )
 """Generic types whose value can be used like their first argument."""
 
+_WRAPPERS = frozenset(
+    """
+    Option Result Box Rc Arc Cell RefCell Mutex RwLock Cow Pin unique_ptr shared_ptr weak_ptr
+    optional reference_wrapper Task ValueTask Lazy Nullable Future CompletableFuture Provider
+    """.split()
+)
+"""Generic types that give their first argument sooner or later, or may be a type of one's own."""
+
 _DOTTED_NAME = re.compile(r"[A-Za-z_$\u0080-\U0010ffff][\w$]*(?:\.[A-Za-z_$][\w$]*)*")
 _GENERIC = re.compile(r"(?P<head>[\w$.]+)\s*(?:[\[<](?P<arguments>.*)[\]>])?", re.DOTALL)
+_LIFETIME = re.compile(r"'[a-z_]\w*(?!['\w])")
 _TYPE_PREFIX = re.compile(
-    r"(?:[&*?]|'\w+\s+|(?:mut|dyn|impl|const|readonly|final|inout|ref|out|in|params|vararg|struct"
-    r"|volatile|unsafe|some|any|typename|enum|class)\s+|\s)+"
+    r"(?:[&*?]|'\w+\s+|(?:mut|dyn|impl|const|readonly|final|inout|ref|out|in|params|vararg"
+    r"|struct|volatile|unsafe|some|any|typename|enum|class)\s+|\s)+"
 )
 _TYPE_SUFFIX = re.compile(r"(?:[&*?!]|\bconst\b|\s)+$")
 _MAX_UNION_MEMBERS = 3
@@ -98,12 +84,13 @@ def steps_of(chain: str) -> tuple[str, ...]:
 
 def names_in_type(text: str) -> list[str]:
     """Return every dotted name that a type annotation mentions, in order."""
-    return list(dict.fromkeys(_DOTTED_NAME.findall(text)))
+    return list(dict.fromkeys(_DOTTED_NAME.findall(_LIFETIME.sub("", text))))
 
 
 @lru_cache(maxsize=65536)
 def names_of_value(annotation: str) -> tuple[str, ...]:
     """Return the types that a value annotated so may have; containers' elements do not count."""
+    annotation = _LIFETIME.sub("", annotation)
     names = [name for part in _union_members(annotation) for name in _names_of_member(part)]
     return tuple(names[:_MAX_UNION_MEMBERS])
 
@@ -172,9 +159,12 @@ def _names_of_member(text: str) -> list[str]:
     if not generic or text.endswith("[]"):
         return []
     head, arguments = generic["head"], generic["arguments"]
-    if head.rpartition(".")[2] not in _TRANSPARENT_TYPES:
-        return [head] if _DOTTED_NAME.fullmatch(head) else []
-    return list(names_of_value(_first_argument(arguments))) if arguments else []
+    name = head.rpartition(".")[2]
+    inner = list(names_of_value(_first_argument(arguments))) if arguments else []
+    if name in _TRANSPARENT_TYPES:
+        return inner
+    own = [head] if _DOTTED_NAME.fullmatch(head) else []
+    return own + inner if name in _WRAPPERS else own
 
 
 def _first_argument(arguments: str) -> str:

@@ -83,16 +83,18 @@ class Language:
 
     `grammar` and `factory` name the wheel's module and function; `queries` are concatenated.
     `export_objects` are receivers whose assigned functions are module members (`exports.f = ...`).
-    `self_types` are annotations that mean the enclosing class. `has_quoted_types` says that quotes
-    in an annotation hold a type, not a literal. `rewrites` turn a language's ways of writing a
-    member into a dot. `has_implicit_self`: a bare name may be a member of the class around it.
-    `has_open_types`: definitions of the same name in one scope are parts of one thing.
-    `constructor` is the method of a class that makes an instance. `transparent` methods answer
-    with what they are called on, as far as types go (`unwrap`). `sees_outer_packages`: the names
-    of `a` are visible in `a.b`. `has_outside_members`: members of
-    a type may stand outside of it, wherever its name is known. `has_mixins`: modules are types that
-    others take members from. `has_overloads`: methods of one name differ in their parameters.
+    `self_types` are annotations that mean the enclosing class. `has_quoted_types`: quotes in an
+    annotation hold a type; `has_literal_types`: they hold a literal that is one. `rewrites` turn a
+    language's ways of writing a member into a dot. `constructor` is the method of a class that
+    makes an instance. `transparent` methods answer with what they are called on, as far as types
+    go (`unwrap`).
+
+    `has_implicit_self`: a bare name may be a member of the class around it. `has_open_types`:
+    definitions of the same name in one scope are parts of one thing. `has_outside_members`: members
+    of a type may stand outside of it, wherever its name is known. `has_mixins`: modules are types
+    that others take members from. `has_overloads`: methods of one name differ in their parameters.
     `has_implicit_interfaces`: a type implements every interface whose methods it has.
+    `sees_outer_packages`: the names of `a` are visible in `a.b`.
     """
 
     name: str
@@ -116,6 +118,7 @@ class Language:
     rewrites: tuple[tuple[str, str], ...] = ()
     has_implicit_self: bool = False
     has_open_types: bool = False
+    has_literal_types: bool = False
     has_outside_members: bool = False
     has_mixins: bool = False
     has_overloads: bool = False

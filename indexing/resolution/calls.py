@@ -37,6 +37,10 @@ _COMMON_NAMES = frozenset(_COMMON_WORDS.split())
 """Method names of standard libraries: being unique in a repository says nothing about them."""
 
 
+_OWN_TYPE = frozenset({"cls", "Self", "static"})
+"""Names of the type around, which make an instance when they are called."""
+
+
 class Target(NamedTuple):
     """One definition a reference may mean, and the rule that found it."""
 
@@ -80,21 +84,26 @@ class Calls:
         ]
 
     def _called_by_name(self, path: str, reference: Reference) -> list[Target]:
+        if reference.name in _OWN_TYPE & self.program.language(path).self_names:
+            return self._called_as_own_type(path, reference)
         if reference.is_shadowed:
             return []
         binding = self.types.local(path, reference.scope, reference.name)
+        if binding and binding.source is not BindingSource.VALUE:
+            return []
         if binding:
-            if binding.source is not BindingSource.VALUE:
-                return []
             return self._invocable([(Rule.TYPED, self.types.bound(path, binding))])
         if self.program.language(path).has_implicit_self:
             members = self.types.implicit(path, reference.scope, reference.name)
             if members and not self._construct(members):
                 return self._invocable([(Rule.SELF, members)], reference.arity)
         meaning = self.names.lookup(path, reference.scope, reference.name)
-        if meaning is None:
-            return []
-        return self._invocable([(meaning.rule, meaning.values)], reference.arity)
+        found = [(meaning.rule, meaning.values)] if meaning else []
+        return self._invocable(found, reference.arity)
+
+    def _called_as_own_type(self, path: str, reference: Reference) -> list[Target]:
+        owner = self.program.owner(path, reference.scope)
+        return [Target(Rule.SELF, owner)] if owner else []
 
     def _construct(self, members: Iterable[Value]) -> bool:
         """Tell constructors, which are called by the name of their class: the class is meant."""

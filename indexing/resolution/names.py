@@ -101,7 +101,9 @@ class Names:
                 if inner:
                     return Meaning(Rule.LOCAL, inner)
         return (
-            self._module_level(path, name) or self._imported(path, name) or self._bare(path, name)
+            self._module_level(path, name)
+            or self._imported(path, name)
+            or self._bare(path, scope, name)
         )
 
     def exported(self, module: Module, name: str) -> tuple[Value, ...]:
@@ -176,12 +178,14 @@ class Names:
                 return Meaning(Rule.STAR, values)
         return None
 
-    def _bare(self, path: str, name: str) -> Meaning | None:
+    def _bare(self, path: str, scope: int, name: str) -> Meaning | None:
         """Return the module, or a surrounding one's name, that nothing in the file explains."""
         for module in self.modules.surroundings(path):
             values = self.exported(module, name)
             if values:
                 return Meaning(Rule.PACKAGE, values)
+        if name == "super" and self.program.tables(path).stands_inline(scope):
+            return Meaning(Rule.MODULE, (self.program.module(path),))
         found = self.modules.bare(path, name)
         return Meaning(Rule.MODULE, (found,)) if found else None
 

@@ -141,6 +141,12 @@ class FileTables:
         around = self.definitions[definition.parent]
         return around.receiver if around.kind is None else None
 
+    def stands_inline(self, scope: int) -> bool:
+        """Tell whether a scope is inside of a module that is written inside of the file."""
+        while scope != MODULE_SCOPE and self.definitions[scope].kind is not NodeKind.MODULE:
+            scope = self.definitions[scope].parent
+        return scope != MODULE_SCOPE
+
     def receiver_of_scope(self, number: int) -> str | None:
         """Return the name of the type whose members a scope without a name holds, if it does."""
         if number == MODULE_SCOPE or self.definitions[number].kind is not None:

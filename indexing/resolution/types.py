@@ -61,14 +61,23 @@ class Types:
         if isinstance(value, Module):
             return self.names.exported(value, name) or self._global(value, name)
         for ancestor in self.ancestors(value):
-            if isinstance(ancestor, External):
-                return (EXTERNAL,)
-            found = self._own_member(ancestor, name)
+            found = (EXTERNAL,) if isinstance(ancestor, External) else self._inner(ancestor, name)
             if found:
                 return found
-            if name == self.program.language(value.path).constructor:
-                return (value,)
-        return ()
+        return (value,) if name == self.program.language(value.path).constructor else ()
+
+    def _inner(self, owner: Symbol, name: str) -> Values:
+        found = self._own_member(owner, name)
+        is_embedding = not found and self.program.language(owner.path).has_implicit_interfaces
+        return self._embedded(owner, name) if is_embedding else found
+
+    def _embedded(self, symbol: Symbol, name: str) -> Values:
+        """Return the embedded type that is a member by its own name: `file.Base.Open()`."""
+        return tuple(
+            base
+            for base in self.bases(symbol)
+            if isinstance(base, Symbol) and self.program.definition(base).name == name
+        )
 
     def ancestors(self, symbol: Symbol) -> tuple[Symbol | External, ...]:
         """Return a type and its bases, breadth first; EXTERNAL last when a base is not ours."""
@@ -125,9 +134,14 @@ class Types:
         """Return the bound of a type parameter, which is bound as a local name is."""
         if self.program.language(path).has_quoted_types or "." in name:
             return None
-        binding = self.local(path, scope, name)
-        is_bound = binding and binding.source is BindingSource.TYPE and binding.text != name
-        return binding if is_bound else None
+        definitions = self.program.tables(path).definitions
+        while scope != MODULE_SCOPE:
+            binding = self.program.local(path, scope, name)
+            if binding:
+                is_bound = binding.source is BindingSource.TYPE and binding.text != name
+                return binding if is_bound else None
+            scope = definitions[scope].parent
+        return None
 
     def results(self, symbol: Symbol) -> Values:
         """Return what calling a function gives: its annotation's types, or what it returns."""
@@ -252,7 +266,7 @@ class Types:
         language = self.program.language(path)
         if name in language.self_names:
             owner = self.program.owner(path, scope)
-            return ((owner,) if owner else ()), 1
+            return ((owner,) if owner else self._meaning(path, scope, name)), 1
         if name == language.super_name:
             owner = self.program.owner(path, scope)
             return (self.bases(owner) if owner else ()), 2 if steps[1:2] == (_CALL,) else 1
@@ -291,8 +305,10 @@ class Types:
         else:
             objects = self.objects(values)
             found = [member for value in objects for member in self.member(value, step)]
-            if not found and step in self._transparent(objects):
-                found = [*objects]  # and the call that follows gives the same again
+            ours = [value for value in objects if isinstance(value, Symbol)]
+            is_unknown = not any(isinstance(value, Symbol) for value in found)
+            if is_unknown and step in self._transparent(objects):
+                found = [*ours]  # and the call that follows gives the same again
         return tuple(dict.fromkeys(found))
 
     def _transparent(self, objects: Values) -> frozenset[str]:
@@ -330,6 +346,9 @@ class Types:
         """Return what a variable or a field holds: an object literal, and what it is bound to."""
         held = self._binding_of(variable)
         own = (variable,) if self.program.has_members(variable) else ()
+        around = self.program.parent(variable) if held is None else None
+        if around and self.program.kind(around) is NodeKind.ENUM:
+            return (around,)  # one of an enumeration's values
         return (*own, *(self.objects(self.bound(*held)) if held else ()))
 
     def _binding_of(self, symbol: Symbol) -> tuple[str, Binding] | None:

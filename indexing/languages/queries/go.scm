@@ -86,6 +86,8 @@
   left: (expression_list . (identifier) @bind.name)
   right: (expression_list . [(identifier) (selector_expression)] @bind.value))
 (parameter_declaration name: (identifier) @bind.name type: (_) @bind.type)
+(type_parameter_declaration
+  name: (identifier) @bind.name type: (type_constraint (type_identifier) @bind.type))
 (var_spec name: (identifier) @bind.name type: (_) @bind.type)
 (var_spec
   name: (identifier) @bind.name

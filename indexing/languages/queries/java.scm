@@ -23,7 +23,7 @@
 ; References.
 (superclass (_) @base)
 (extends_interfaces (type_list (_) @base))
-(super_interfaces (type_list (_) @implements))
+(super_interfaces (type_list (_) @base))
 (method_invocation !object name: (identifier) @call arguments: (_) @arguments)
 (method_invocation object: (_) @receiver name: (identifier) @call arguments: (_) @arguments)
 (object_creation_expression type: (type_identifier) @call arguments: (_) @arguments)
