@@ -232,8 +232,10 @@ class Calls:
 
     def _subclasses(self, owner: Symbol) -> Iterator[Symbol]:
         """Yield the types one of whose bases is this one, by path."""
-        for path in self.program.reading.providers(("derived", self.program.id(owner))):
-            for number in self.program.tables(path).bases:
+        program = self.program
+        for path in program.reading.providers(("derived", program.id(owner))):
+            for number in program.tables(path).bases:
                 symbol = Symbol(path, number)
-                if owner in self.types.bases(symbol):
-                    yield symbol
+                # Why they derive from it is their file's concern: the key says that they do.
+                if owner in program.reading.aside(self.types.bases, symbol):
+                    yield program.shaped(symbol)

@@ -5,7 +5,7 @@ are those that changed and those that consulted a key that does not say the same
 """
 
 import hashlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -15,7 +15,7 @@ from indexing.resolution.interface import Facets, changed_keys, facets
 from indexing.resolution.manifests import Manifests
 from indexing.resolution.offers import offered
 from indexing.resolution.reading import Key, Tree
-from indexing.resolution.resolver import FileResolution, Resolver
+from indexing.resolution.resolver import Derived, FileResolution, Resolver
 
 
 class ResolvedTree(Tree, Protocol):
@@ -24,8 +24,11 @@ class ResolvedTree(Tree, Protocol):
     def number(self, key: Key) -> int:
         """Return the number that stands for a key where it is kept."""
 
-    def derived(self, paths: Collection[str]) -> Mapping[str, frozenset[int]]:
-        """Return the numbers of the keys by which files are found as deriving from types."""
+    def derived(self, paths: Collection[str]) -> Mapping[str, Mapping[int, int]]:
+        """Return by which keys files are found as deriving from types, and which of their own do.
+
+        Both as numbers, the latter that of the ids together.
+        """
 
     def consulting(self, numbers: Collection[int]) -> set[str]:
         """Return the files whose results depend on one of the keys."""
@@ -100,12 +103,12 @@ class _ChangedTree:
         self._base = base
         self._changed = changes.files
         self._answers = changes.answers
-        self._derived: dict[str, frozenset[Key]] = {}
+        self._derived: dict[str, Derived] = {}
         self._providers: dict[Key, list[str]] = {}
         self._known: dict[Key, Sequence[str]] = {}
         for path, facts in sorted(self._changed.items()):
             if facts is None:
-                self._derived[path] = frozenset()
+                self._derived[path] = {}
                 continue
             for key in offered(path, facts, manifests):
                 self._providers.setdefault(key, []).append(path)
@@ -131,17 +134,20 @@ class _ChangedTree:
             known = self._known[key] = sorted([*known, *mine]) if mine else known
         return known
 
-    def derive(self, path: str, keys: Iterable[Key]) -> None:
-        self._derived[path] = frozenset(keys)
+    def derive(self, path: str, derived: Derived) -> None:
+        self._derived[path] = derived
 
     def moved(self, paths: Collection[str]) -> set[int]:
         """Return the numbers of the keys by which files are found newly, or no more."""
         before = self._base.derived(paths)
         moved: set[int] = set()
         for path in paths:
-            now = {self._base.number(key) for key in self._derived[path]}
-            moved |= now ^ before.get(path, frozenset())
+            was, now = before.get(path, {}), self._numbers(self._derived[path])
+            moved |= {key for key in was.keys() | now.keys() if was.get(key) != now.get(key)}
         return moved
+
+    def _numbers(self, derived: Derived) -> dict[int, int]:
+        return {self._base.number(key): self._base.number(ids) for key, ids in derived.items()}
 
     def consulting(self, numbers: Collection[int]) -> set[str]:
         """Return the files of the new tree that consulted one of the keys in the old one."""

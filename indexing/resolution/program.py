@@ -95,6 +95,10 @@ class Program:
         """Return the text id of a definition with a name."""
         return self.tables(symbol.path).ids[symbol.number]
 
+    def name(self, symbol: Symbol) -> str:
+        """Return what tells a type from others: its id, or its place when it has no name."""
+        return self.tables(symbol.path).ids.get(symbol.number, f"{symbol.path}#{symbol.number}")
+
     def top_of(self, module: Module, name: str) -> Sequence[Symbol]:
         """Return the definitions called `name` at the top level of a module."""
         if module.key != self.reading.path:
@@ -207,7 +211,7 @@ class Program:
         if not found:
             return None
         _, maker = max(found, key=lambda one: len(one[0]))
-        return self._shaped(Symbol(maker, self.tables(maker).fixtures[name]))
+        return self.shaped(Symbol(maker, self.tables(maker).fixtures[name]))
 
     def _place(self, maker: str) -> str:
         """Return what a file's fixtures serve: the file, or the folder if they are shared."""
@@ -241,6 +245,11 @@ class Program:
         group = tables.groups[number] if number is not None else name.partition(".")[0]
         self.reading.keys.add(("shape", self.module(path).key, group))
         return None if number is None else Symbol(path, number)
+
+    def shaped(self, symbol: Symbol) -> Symbol:
+        """Note that whoever asks depends on what a definition looks like, found by another way."""
+        self._note("shape", symbol)
+        return symbol
 
     # --- What holds which value ------------------------------------------------------------------
 
@@ -295,11 +304,6 @@ class Program:
         return tables.bases.get(symbol.number, ())
 
     # --- Dependencies ----------------------------------------------------------------------------
-
-    def _shaped(self, symbol: Symbol) -> Symbol:
-        """Note that whoever asks depends on what a definition looks like."""
-        self._note("shape", symbol)
-        return symbol
 
     def _note(self, facet: str, symbol: Symbol) -> None:
         self._note_scope(facet, self.tables(symbol.path), symbol.number)

@@ -68,6 +68,14 @@ class Reading:
         self.keys.add(key)
         return self.tree.providers(key)
 
+    def aside(self, seek: Callable[..., Answer], *arguments: object) -> Answer:
+        """Return what `seek(*arguments)` does, where another key says all that matters of it."""
+        keys, self.keys = self.keys, set()
+        try:
+            return seek(*arguments)
+        finally:
+            self.keys = keys
+
     def answer(
         self,
         question: Hashable,

@@ -1,6 +1,6 @@
 """One tree's resolver: what each file's symbols and edges are, and what that depends on."""
 
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from graph.values import EdgeFact, EntityFact, SymbolFact
@@ -21,7 +21,8 @@ class FileResolution:
 
     `entities` are the edges' targets that no file of the tree defines. `consulted` are the keys
     that another tree must answer alike for the result to be the same; `offered` those by which the
-    file is found, `derived` those of them that say which types its own derive from.
+    file is found, `derived` those of them that say which types its own derive from, and the ids of
+    the latter.
     """
 
     path: str
@@ -30,7 +31,10 @@ class FileResolution:
     entities: list[EntityFact]
     consulted: frozenset[Key]
     offered: frozenset[Key]
-    derived: frozenset[Key]
+    derived: "Derived"
+
+
+Derived = Mapping[Key, tuple[str, ...]]
 
 
 class Resolver:
@@ -41,40 +45,45 @@ class Resolver:
         modules = Modules(self.reading, manifests)
         self.program = Program(self.reading, modules)
         self._manifests = manifests
-        self._derived: dict[str, frozenset[Key]] = {}
+        self._derived: dict[str, Derived] = {}
+        self._derived_from: dict[str, set[Key]] = {}
         self._symbols = Symbols(self.program, modules)
         self.edges = Edges(Names(self.program, modules))
 
-    def derived(self, path: str) -> frozenset[Key]:
+    def derived(self, path: str) -> Derived:
         """Return the keys by which a file is found as one that derives from others' types."""
         known = self._derived.get(path)
         if known is None:
-            known = self._derived[path] = frozenset(self._derived_of(path))
+            known = self._derived[path] = self._derived_of(path)
         return known
 
     def resolve(self, path: str) -> FileResolution:
         """Resolve one file. What derives from its types must be known to the tree by now."""
+        derived = self.derived(path)
         self.reading.begin(path)
         compiled = Compiled(self.program, path)
         symbols = self._symbols.of(path, compiled)
         edges = self.edges.of(path, compiled)
-        consulted = frozenset(self.reading.keys)
-        derived = self.derived(path)
         facts = self.program.tables(path).facts
         return FileResolution(
             path=path,
             symbols=symbols,
             edges=edges,
             entities=compiled.entities(edges),
-            consulted=consulted,
-            offered=derived.union(offered(path, facts, self._manifests)),
+            consulted=frozenset(self.reading.keys | self._derived_from[path]),
+            offered=frozenset(offered(path, facts, self._manifests)).union(derived),
             derived=derived,
         )
 
-    def _derived_of(self, path: str) -> Iterator[Key]:
-        self.reading.begin(None)
+    def _derived_of(self, path: str) -> Derived:
+        self.reading.begin(path)
         bases = self.edges.types.bases
+        found: dict[Key, tuple[str, ...]] = {}
         for number in self.program.tables(path).bases:
-            for base in bases(Symbol(path, number)):
+            symbol = Symbol(path, number)
+            for base in bases(symbol):
                 if isinstance(base, Symbol):
-                    yield ("derived", self.program.id(base))
+                    key = ("derived", self.program.id(base))
+                    found[key] = (*found.get(key, ()), self.program.name(symbol))
+        self._derived_from[path] = self.reading.keys
+        return found

@@ -22,7 +22,7 @@ class ResolvedTree:
     edges: dict[str, list[EdgeFact]] = field(default_factory=dict)
     consulted: dict[str, frozenset[int]] = field(default_factory=dict)
     offered_by: dict[int, set[str]] = field(default_factory=dict)
-    derived_by: dict[str, frozenset[int]] = field(default_factory=dict)
+    derived_by: dict[str, dict[int, int]] = field(default_factory=dict)
     offered: dict[str, frozenset[int]] = field(default_factory=dict)
     resolved: list[str] = field(default_factory=list)
     said: Mapping[str, Answers] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class ResolvedTree:
     def providers(self, key: Key) -> Sequence[str]:
         return sorted(self.offered_by.get(self.number(key), ()))
 
-    def derived(self, paths: Collection[str]) -> Mapping[str, frozenset[int]]:
+    def derived(self, paths: Collection[str]) -> Mapping[str, Mapping[int, int]]:
         return {path: self.derived_by[path] for path in paths if path in self.derived_by}
 
     def consulting(self, numbers: Collection[int]) -> set[str]:
@@ -99,7 +99,9 @@ class ResolvedTree:
         self.symbols[path] = resolution.symbols
         self.edges[path] = resolution.edges
         self.consulted[path] = frozenset(map(self.number, resolution.consulted))
-        self.derived_by[path] = frozenset(map(self.number, resolution.derived))
+        self.derived_by[path] = {
+            self.number(key): self.number(ids) for key, ids in resolution.derived.items()
+        }
         self.offered[path] = frozenset(map(self.number, resolution.offered))
         for number in self.offered[path]:
             self.offered_by.setdefault(number, set()).add(path)

@@ -206,5 +206,7 @@ def test_a_new_subclass_concerns_who_calls_what_only_subclasses_have():
     subclass = ("src/lone.py", "start(", "class Late(Child):\n    def hook(self): pass\n\nstart(")
 
     assert "app/models.py" not in changed(PYTHON, subclass)
+    second = ("app/child.py", "def start", "class Later(Person):\n    pass\n\ndef start")
+    assert "app/models.py" in changed(PYTHON, second)
     direct = subclass[2].replace("Child)", "app.User)").replace("class", "import app\nclass")
     assert "app/models.py" in changed(PYTHON, (subclass[0], subclass[1], direct))
