@@ -1,4 +1,4 @@
-"""Named SQL statements, read from the files in graph/sql."""
+"""Named SQL statements, read from the files in graph/sql, or in another app's folder."""
 
 import re
 from collections.abc import Mapping
@@ -11,9 +11,9 @@ _NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 
 
 @cache
-def statements(name: str) -> Mapping[str, LiteralString]:
+def statements(name: str, directory: Path = _DIRECTORY) -> Mapping[str, LiteralString]:
     """Return the statements of graph/sql/<name>.sql by their names."""
-    _, *parts = _NAME.split((_DIRECTORY / f"{name}.sql").read_text())
+    _, *parts = _NAME.split((directory / f"{name}.sql").read_text())
     # The files are part of the program: literals that stand elsewhere.
     return {
         key: cast("LiteralString", text) for key, text in zip(parts[::2], parts[1::2], strict=True)

@@ -18,7 +18,7 @@ from indexing.parsing import skip_reason
 _BATCH = 200
 _LONGEST_REASON = 30
 # What says nothing about the content, which may be whole, or allowed, the next time.
-_NOT_REMEMBERED = frozenset({"object-missing", "too-large"})
+NOT_REMEMBERED = frozenset({"object-missing", "too-large"})
 # What may say something about the machine at that moment, and is believed the second time.
 _PERHAPS_BY_CHANCE = frozenset({"crash", "timeout"})
 
@@ -120,7 +120,7 @@ _Outcome = tuple[Key, _Parsed[Facts] | Unread]
 def _remembered(outcomes: Iterable[_Outcome[Facts]]) -> Iterator[tuple[Key, Facts | Unread]]:
     rows: list[BlobFactsRow] = []
     for key, outcome in outcomes:
-        if not (isinstance(outcome, Unread) and outcome.reason in _NOT_REMEMBERED):
+        if not (isinstance(outcome, Unread) and outcome.reason in NOT_REMEMBERED):
             rows.append(_row(key, outcome))
         if len(rows) >= _BATCH:
             _store(rows)

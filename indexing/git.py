@@ -371,6 +371,15 @@ class Mirror:
             if process.wait() != 0:
                 raise _read_failure(process.errors(), [sha])
 
+    def entries(self, sha: str, paths: Sequence[str]) -> list[TreeEntry]:
+        """Return the files, links and submodules of a commit that stand at some of the paths."""
+        if not paths:
+            return []
+        output = self._read("ls-tree", "-r", "-l", "-z", "--full-tree", shas=[sha], paths=paths)
+        entries = (_tree_entry(record) for record in output.split(b"\x00") if record)
+        wanted = set(paths)
+        return [entry for entry in entries if entry.path in wanted]
+
     def blobs(self, shas: Iterable[str], *, max_bytes: int) -> Iterator[tuple[str, BlobContent]]:
         """Yield each blob with its content, in the order asked for.
 
@@ -418,6 +427,30 @@ class Mirror:
         except ObjectMissing:
             output = self._read(*arguments, "--no-renames", shas=[base, head])
         return tuple(_changed_paths(output))
+
+    def changed_entries(self, base: str, head: str) -> dict[str, TreeEntry | None]:
+        """Return what stands in head at each path that differs from base; None where it is gone.
+
+        Costs what differs, not what the trees hold. Raises ObjectMissing.
+        """
+        output = self._read(
+            *("diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames"), shas=[base, head]
+        )
+        changed = list(_changed_paths(output))
+        sizes = self._sizes([change.new_blob for change in changed if change.new_blob])
+        found: dict[str, TreeEntry | None] = {}
+        for change in changed:
+            if change.new_path is None:
+                found.setdefault(change.old_path or "", None)
+            else:
+                found[change.new_path] = TreeEntry(
+                    mode=change.new_mode or "",
+                    kind=_KINDS_BY_MODE.get(change.new_mode or "", EntryKind.FILE),
+                    blob=change.new_blob or "",
+                    size=sizes.get(change.new_blob or ""),
+                    path=change.new_path,
+                )
+        return found
 
     def diff(
         self, base: str, head: str, *, context_lines: int = 3, max_bytes: int = 50_000_000
@@ -579,6 +612,17 @@ class Mirror:
             if kind == "commit":
                 commits[name] = sha
         return commits
+
+    def _sizes(self, shas: Sequence[str]) -> dict[str, int]:
+        """Return the sizes of the objects that are there."""
+        questions = "".join(f"{sha}\n" for sha in dict.fromkeys(shas))
+        output = self._run(
+            "cat-file",
+            "--batch-check=%(objectname) %(objectsize)",
+            questions=questions.encode("ascii"),
+        )
+        answers = (line.split(" ") for line in _text(output).splitlines())
+        return {sha: int(size) for sha, size in answers if size.isdigit()}
 
     def _start_blob_process(self) -> "_Process":
         return self._start(["cat-file", "--batch-command"], is_asked=True)

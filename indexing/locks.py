@@ -20,13 +20,13 @@ class Work(IntEnum):
 
 
 @contextmanager
-def only_worker(*, work: Work, repository_id: UUID) -> Iterator[bool]:
-    """Hold the repository for this work while the block lasts; yield False when it is taken.
+def only_worker(*, work: Work, repository_id: UUID, ref: str = "") -> Iterator[bool]:
+    """Hold the repository, or one ref of it, for this work; yield False when it is taken.
 
     Nobody waits. A session lock: Postgres frees it when the worker's connection ends, however the
     worker dies; it needs a connection of its own, not one that a pooler hands around.
     """
-    key = [f"{repository_id}", work.value]
+    key = [f"{repository_id}/{ref}" if ref else f"{repository_id}", work.value]
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_lock(hashtextextended(%s, %s))", key)
         is_ours: bool = cursor.fetchone()[0]

@@ -81,14 +81,16 @@ def is_default_branch_pending(*, repository_id: UUID) -> bool:
     return is_pending(repository_id=repository_id, ref=branch, default_branch=branch)
 
 
-def find_repository_of(*, run_id: UUID) -> UUID | None:
-    """Return whose run this is; None when the run is gone with its repository."""
-    return IndexRun.objects.filter(pk=run_id).values_list("repository_id", flat=True).first()
+def find_ref_of(*, run_id: UUID) -> tuple[UUID, str] | None:
+    """Return whose run this is and of which ref; None when it is gone with its repository."""
+    return IndexRun.objects.filter(pk=run_id).values_list("repository_id", "ref").first()
 
 
-def waiting_runs(*, repository_id: UUID) -> list[UUID]:
-    """Return the queued runs of a repository, oldest first."""
-    queued = IndexRun.objects.filter(repository_id=repository_id, state=IndexRun.State.QUEUED)
+def waiting_runs(*, repository_id: UUID, ref: str) -> list[UUID]:
+    """Return the queued runs of a ref, oldest first; a blank ref is the default branch."""
+    queued = IndexRun.objects.filter(
+        repository_id=repository_id, ref=ref, state=IndexRun.State.QUEUED
+    )
     return list(queued.order_by("queued_at").values_list("pk", flat=True))
 
 
@@ -137,6 +139,23 @@ def recorded_files(
         recorded = RecordedFile(vertex=vertex, blob=blob, is_live=valid_to is None)
         found.setdefault(path, []).append(recorded)
     return {path: tuple(versions) for path, versions in found.items()}
+
+
+def paths_unread(*, repository_id: UUID, reasons: Collection[str]) -> list[str]:
+    """Return the files of the default branch that were not read for such a reason. One query."""
+    rows = FileVersion.objects.filter(
+        repository_id=repository_id, layer=DEFAULT_LAYER, valid_to=None, skipped__in=reasons
+    )
+    return list(rows.values_list("file__path", flat=True))
+
+
+def paths_shown(*, repository_id: UUID, revision: int) -> list[str]:
+    """Return the paths of the files that the default branch had at a revision. One query."""
+    held = Q(valid_to=None) | Q(valid_to__gt=revision)
+    rows = FileVersion.objects.filter(
+        held, repository_id=repository_id, layer=DEFAULT_LAYER, valid_from__lte=revision
+    )
+    return list(rows.values_list("file__path", flat=True))
 
 
 def repositories_to_embed(*, fingerprint: str) -> list[UUID]:

@@ -23,6 +23,7 @@ ACTIVE_STATES = (IndexRun.State.QUEUED, IndexRun.State.RUNNING)
 MAXIMUM_ATTEMPTS = 3
 _EXAMPLES = 10
 _LONGEST_ERROR = 2000
+_LONGEST_REASON = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +96,9 @@ def finish(
     counts: Mapping[str, int],
     seconds: Mapping[str, float],
     skipped: list[SkippedFile],
+    whole_because: str = "",
 ) -> None:
+    """End a run that succeeded; `whole_because` says why all files were resolved, if they were."""
     IndexRun.objects.filter(pk=run_id).update(
         state=IndexRun.State.DONE,
         step=IndexRun.Step.FINISHED,
@@ -104,6 +107,7 @@ def finish(
         counts=dict(counts),
         seconds=dict(seconds),
         skipped=_by_reason(skipped),
+        whole_because=whole_because[:_LONGEST_REASON],
     )
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 from uuid import UUID
 
 from django.db import connection, transaction
-from django.db.models import Case, Value, When
+from django.db.models import Case, Q, Value, When
 from django.db.models.functions import Now
 from psycopg import sql
 
@@ -84,7 +84,8 @@ def put_delta(
 
     Without `base_revision` the delta is to what the ref shows now: the default branch, or a branch
     that has an overlay. With it the delta is the whole difference of a branch to the default branch
-    as it was at that revision: its overlay is made, or made to hold this and nothing else.
+    as it was at that revision: its overlay is made, or made to hold this and nothing else (and of
+    this, only files that say another thing than the base).
     `owner_id` makes it a private overlay of that user's, until `expires_at`.
 
     A file whose edges lead to a node that this delta ends must be in the delta, or
@@ -103,6 +104,8 @@ def put_delta(
             layer = _layer(repository_id, ref_name, base_revision, owner_id, expires_at)
             target = _Target(repository=layer.repository, ref_name=ref_name, overlay=layer)
         desired = desired_state(delta, outside=_outside(target.view, repository_id, delta))
+        if target.overlay is not None and base_revision is not None:
+            desired = _differing_from_base(target.overlay, desired)
         touched = [*desired.files, *delta.removed, *delta.returned]
         stored = _stored(target, touched if base_revision is None else None)
         hidden = frozenset(delta.removed if target.overlay else ())
@@ -215,6 +218,29 @@ def _stored(target: _Target, paths: Collection[str] | None = None) -> dict[str, 
     if paths is not None:
         rows = rows.filter(file__path__in=paths)
     return {version.file.path: version for version in rows.select_related("file")}
+
+
+def _differing_from_base(overlay: Layer, desired: Desired) -> Desired:
+    """Leave out files that say what the overlay's base says: whoever resolved them could not know.
+
+    What is left may lead to nodes of those, so all nodes stay known.
+    """
+    revision = overlay.base_revision_id
+    held = Q(valid_to=None) | Q(valid_to__gt=revision)
+    rows = FileVersion.objects.filter(
+        held,
+        repository=overlay.repository_id,
+        layer=DEFAULT_LAYER,
+        valid_from__lte=revision,
+        file__path__in=desired.files.keys(),
+    )
+    base = {version.file.path: version for version in rows.select_related("file")}
+    files = {
+        path: file_rows
+        for path, file_rows in desired.files.items()
+        if (known := base.get(path)) is None or _differs(known, file_rows)
+    }
+    return replace(desired, files=files)
 
 
 def _difference(

@@ -3,6 +3,7 @@
 Facts are derived (rebuilt by parsing the blob again); runs are a log.
 """
 
+from indexing.models.dependencies import FileDependencies, KeptResolution
 from indexing.models.facts import BlobFacts
 from indexing.models.findings import Analysis, AnalyzedFile, FileChange, Finding, Metric
 from indexing.models.history import History, ManifestText, TreeSpan
@@ -30,10 +31,12 @@ __all__ = [
     "CrossingState",
     "Endpoint",
     "FileChange",
+    "FileDependencies",
     "Finding",
     "History",
     "HttpRequest",
     "IndexRun",
+    "KeptResolution",
     "ManifestText",
     "Metric",
     "OuterPackage",

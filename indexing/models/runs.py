@@ -46,6 +46,8 @@ class IndexRun(models.Model):
     counts = models.JSONField(default=dict)
     seconds = models.JSONField(default=dict)
     skipped = models.JSONField(default=dict)  # reason -> {"count": n, "examples": [paths]}
+    # Why the whole tree was resolved; blank when what changed was enough.
+    whole_because = models.CharField(max_length=200, blank=True)
     error = models.TextField(blank=True)
 
     class Meta:

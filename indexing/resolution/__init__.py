@@ -16,9 +16,18 @@ from indexing.facts import BlobFacts
 from indexing.resolution.manifests import is_manifest, read_manifests
 from indexing.resolution.names import Rule
 from indexing.resolution.resolver import FileResolution, Resolver
+from indexing.resolution.version import RULES_VERSION
 from indexing.resolution.whole import WholeTree
 
-__all__ = ["FileResolution", "Resolution", "Rule", "is_manifest", "resolve", "resolve_files"]
+__all__ = [
+    "RULES_VERSION",
+    "FileResolution",
+    "Resolution",
+    "Rule",
+    "is_manifest",
+    "resolve",
+    "resolve_files",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

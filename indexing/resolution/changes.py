@@ -70,7 +70,7 @@ def resolve_changes(
     resolver = Resolver(tree, manifests)
     wanted: set[str] = set()
     gone = {path for path, facts in changes.files.items() if facts is None}
-    while pending:
+    while pending or gone:
         base.expect(pending)
         for path in sorted(pending):
             tree.derive(path, resolver.derived(path))

@@ -17,14 +17,14 @@ from graph import cypher
 from graph import queries as graph
 from graph.models import FileVersion, Repository, SymbolVersion
 from graph.services import snapshots, writer
-from indexing import contents, extraction, pipeline, queries, services
+from indexing import contents, deltas, dependencies, extraction, pipeline, queries, services
 from indexing.facts import EXTRACTOR_VERSION
 from indexing.git import Mirror
 from indexing.mirrors import mirror_path
 from indexing.models import BlobFacts, IndexRun
 from indexing.pipeline import Outcome, run_index
 from indexing.queries import RunView
-from indexing.resolution import resolve
+from indexing.resolution import resolve_files
 from indexing.services import SILENT_AFTER, recover_runs, request_index
 from tests.factories import NOW, make_namespace, make_repository
 from tests.indexing.checkout import Checkout, register
@@ -224,6 +224,7 @@ def test_a_newer_extractor_reads_everything_again(mirrored, source, monkeypatch)
     run(mirrored)
     monkeypatch.setattr(contents, "EXTRACTOR_VERSION", 99)
     monkeypatch.setattr(queries, "EXTRACTOR_VERSION", 99)
+    monkeypatch.setattr(dependencies, "EXTRACTOR_VERSION", 99)
 
     run(mirrored)
 
@@ -418,24 +419,11 @@ def test_a_branch_that_does_not_exist_is_refused(mirrored, source):
     assert "no branch 'feature'" in refused(mirrored, ref="feature")
 
 
-def test_another_branch_is_not_indexed_but_its_head_is_known(mirrored, source):
-    source.commit({"a.py": "def one():\n    pass\n"})
-    run(mirrored)
-    source.git("checkout", "-q", "-b", "feature")
-    head = source.commit({"a.py": "def two():\n    pass\n"})
-
-    assert "Only the default branch" in refused(mirrored, ref="feature")
-
-    state = graph.get_ref_state(repository_id=mirrored.pk, ref="feature")
-    assert (state.head_commit, state.indexed_commit) == (head, None)
-    assert live_symbols(mirrored) == {"a.py#one"}
-
-
 def test_an_unforeseen_error_ends_the_run_and_is_raised(mirrored, source, monkeypatch):
     def fail(*_: Any) -> None:
         raise ZeroDivisionError("a detail for the log")
 
-    monkeypatch.setattr(pipeline, "resolve", fail)
+    monkeypatch.setattr(pipeline, "resolve_files", fail)
     source.commit({"a.py": ""})
     run_id = request_index(repository_id=mirrored.pk, requested_by="tests")
 
@@ -451,7 +439,7 @@ def test_an_unforeseen_error_ends_the_run_and_is_raised(mirrored, source, monkey
 def test_a_run_that_is_over_or_gone_is_not_carried_out(mirrored, source):
     source.commit({"a.py": ""})
     run_id = request_index(repository_id=mirrored.pk, requested_by="tests")
-    assert run_index(run_id=run_id, now=NOW) == Outcome(mirrored.pk, is_indexed=True)
+    assert run_index(run_id=run_id, now=NOW) == Outcome(mirrored.pk, "", is_indexed=True)
 
     assert run_index(run_id=run_id, now=NOW) is None
     IndexRun.objects.all().delete()
@@ -474,9 +462,9 @@ def test_a_second_worker_leaves_its_run_to_the_first(drops_graphs, mirrored, sou
     def slowly(*given: Any) -> Any:
         is_resolving.set()
         assert may_go_on.wait(30)
-        return resolve(*given)
+        return resolve_files(*given)
 
-    monkeypatch.setattr(pipeline, "resolve", slowly)
+    monkeypatch.setattr(pipeline, "resolve_files", slowly)
     first = request_index(repository_id=mirrored.pk, requested_by="tests")
     worker = threading.Thread(target=in_own_connection, args=(lambda: carry_out(first),))
     worker.start()
@@ -494,7 +482,7 @@ def test_a_second_worker_leaves_its_run_to_the_first(drops_graphs, mirrored, sou
         worker.join()
 
     assert queries.get_run(run_id=first).state == IndexRun.State.DONE
-    assert queries.waiting_runs(repository_id=mirrored.pk) == [second]
+    assert queries.waiting_runs(repository_id=mirrored.pk, ref="") == [second]
     assert live_symbols(mirrored) == {"a.py#one"}
     assert run_index(run_id=second, now=NOW) is not None
     assert live_symbols(mirrored) == {"a.py#two"}
@@ -514,9 +502,10 @@ def carry_out(run_id: Any) -> None:
 MOMENTS = {
     "fetched": (pipeline, "_note_head"),
     "half parsed": (contents, "_store"),
-    "parsed": (pipeline, "_manifests"),
+    "parsed": (deltas, "resolve_changes"),
     "half written": (writer.Writer, "write_edges"),
     "written, not noted": (snapshots, "_note_indexed"),
+    "noted, dependencies not kept": (dependencies, "_open"),
     "written, not finished": (services, "finish"),
 }
 

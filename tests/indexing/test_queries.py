@@ -48,20 +48,21 @@ def test_a_run_is_shown_as_it_stands(repository):
     assert (view.state, view.step, view.counts) == ("queued", "waiting", {"files": 2})
 
 
-def test_the_repository_of_a_run_is_found_while_it_exists(repository):
-    run_id = IndexRun.objects.create(repository=repository).pk
-    assert queries.find_repository_of(run_id=run_id) == repository.pk
+def test_the_ref_of_a_run_is_found_while_it_exists(repository):
+    run_id = IndexRun.objects.create(repository=repository, ref="dev").pk
+    assert queries.find_ref_of(run_id=run_id) == (repository.pk, "dev")
     repository.delete()
-    assert queries.find_repository_of(run_id=run_id) is None
+    assert queries.find_ref_of(run_id=run_id) is None
 
 
-def test_waiting_runs_are_the_queued_ones_of_one_repository_oldest_first(repository):
+def test_waiting_runs_are_the_queued_ones_of_one_ref(repository):
     other = make_repository(make_namespace())
-    first = IndexRun.objects.create(repository=repository, ref="a")
-    second = IndexRun.objects.create(repository=repository, ref="b")
+    waiting = IndexRun.objects.create(repository=repository, ref="a")
+    IndexRun.objects.create(repository=repository, ref="b")
     IndexRun.objects.create(repository=repository, ref="c", state=State.RUNNING)
-    IndexRun.objects.create(repository=other)
-    assert queries.waiting_runs(repository_id=repository.pk) == [first.pk, second.pk]
+    IndexRun.objects.create(repository=other, ref="a")
+    assert queries.waiting_runs(repository_id=repository.pk, ref="a") == [waiting.pk]
+    assert queries.waiting_runs(repository_id=repository.pk, ref="c") == []
 
 
 @pytest.mark.parametrize(

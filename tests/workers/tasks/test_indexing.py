@@ -37,7 +37,7 @@ def ends(monkeypatch):
 
 def test_an_index_run_is_followed_by_vectors_and_the_runs_it_kept_waiting(repository, sent, ends):
     waiting = request_index(repository_id=repository.pk, requested_by="olga")
-    ends(Outcome(repository.pk, is_indexed=True))
+    ends(Outcome(repository.pk, "", is_indexed=True))
 
     index(run_id=str(uuid.uuid4()))
 
@@ -46,7 +46,7 @@ def test_an_index_run_is_followed_by_vectors_and_the_runs_it_kept_waiting(reposi
 
 def test_a_run_that_failed_also_lets_the_next_begin(repository, sent, ends):
     waiting = request_index(repository_id=repository.pk, requested_by="olga")
-    ends(Outcome(repository.pk, is_indexed=False))
+    ends(Outcome(repository.pk, "", is_indexed=False))
 
     index(run_id=str(uuid.uuid4()))
 
