@@ -515,7 +515,8 @@ def test_a_worker_killed_anywhere_leaves_work_that_the_next_completes(
     moment, drops_graphs, mirrored, source, monkeypatch
 ):
     monkeypatch.setattr(contents, "_BATCH", 2)
-    source.commit({"shop/price.py": "def old():\n    pass\n", "gone.py": "def gone(): pass\n"})
+    old = {"shop/price.py": "def old():\n    pass\n", "gone.py": "def gone(): pass\n"}
+    source.commit({**old, "go.mod": MIXED["go.mod"]})
     run(mirrored)
     before = shows(mirrored)
     source.commit({**MIXED, "gone.py": None})
