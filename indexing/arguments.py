@@ -14,9 +14,11 @@ from indexing.expressions import chain_of
 from indexing.facts import Argument
 
 _KEPT_WORDS = """
-Group basic_consume basic_publish check_output compile connect consume createHash eval exec execSync
-execute include include_router literal load loads mark_safe mount on popen Popen produce publish raw
-register register_blueprint route run send spawn subscribe system unserialize use
+AsyncClient basic_consume basic_publish check_output Client ClientSession compile connect Consume
+consume convertAndSend createHash eval exec execSync execute Group include include_router literal
+load loads mark_safe mount on Popen popen produce ProduceAsync Publish publish PublishWithContext
+QueueSubscribe raw register register_blueprint route run send sendToQueue spawn Subscribe
+subscribe SubscribeTopics system unserialize use
 """
 _ALWAYS_KEPT = frozenset(_KEPT_WORDS.split())
 """Names whose calls are kept without a literal argument too: what they are given is the point."""

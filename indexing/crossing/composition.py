@@ -39,8 +39,11 @@ class Place(NamedTuple):
 class Surroundings(Protocol):
     """What the graph knows of the other files of the repository."""
 
-    def target(self, path: str, name: NameFact) -> Place | None:
-        """Return what an import's name means, if it is in this repository."""
+    def target(self, path: str, name: NameFact, below: str) -> Place | None:
+        """Return what an import's name means, if it is in this repository.
+
+        `below` is what is taken from it, which decides between the files of one package.
+        """
 
     def file_of_module(self, path: str, module: str) -> str | None:
         """Return the file of a module that is named by a text (Django's include)."""
@@ -234,10 +237,14 @@ class Composition:
         if not key.startswith("?:"):
             return path, key
         place = self._place(path, key.removeprefix("?:"))
+        file = self._files.get(place.path) if place else None
+        for router in file.routers if file and place else ():
+            # What is handed to a function is the router that its parameter is.
+            if place and router.function.partition("~")[0] == place.local_name != "":
+                return place.path, router.key
         if place is None or place.path == path:
             return path, key
         local = f"-1:{place.local_name}"
-        file = self._files.get(place.path)
         is_router = (place.path, local) in self._routers or (
             file is not None and any(route.router == local for route in file.routes)
         )
@@ -343,7 +350,8 @@ class Composition:
         names = self._names.get(path, {})
         for end in range(len(parts), 0, -1):
             name = names.get(".".join(parts[:end]))
-            target = self._surroundings.target(path, name) if name else None
+            below = parts[end] if end < len(parts) else ""
+            target = self._surroundings.target(path, name, below) if name else None
             if target is not None:
                 local = ".".join([one for one in (target.local_name, *parts[end:]) if one])
                 return Place(target.path, local)

@@ -7,7 +7,7 @@ from functools import cached_property
 from uuid import UUID
 
 from graph import queries as graph
-from graph.models import DEFAULT_LAYER, FileVersion, SourceFile, SymbolVersion
+from graph.models import DEFAULT_LAYER, FileVersion, SourceFile, Symbol, SymbolVersion
 from graph.values import VertexLabel, graph_id
 from indexing.crossing.composition import Place
 from indexing.crossing.reading.source import constants_of
@@ -32,7 +32,7 @@ class GraphSurroundings:
             self._imports[keys[found.file], found.line].append(place)
         self._constants: dict[str, Mapping[str, str]] = {}
 
-    def target(self, path: str, name: NameFact) -> Place | None:
+    def target(self, path: str, name: NameFact, below: str) -> Place | None:
         """Return what an import's name means, by the edges that resolution found at its line."""
         places = self._imports.get((path, name.line), [])
         wanted = name.name or name.local
@@ -43,8 +43,18 @@ class GraphSurroundings:
         named = [one for one in files if _stem(one.path) == wanted.rpartition(".")[2]]
         if named or len(files) == 1:
             return (named or files)[0]
+        if len(files) > 1 and below:
+            return self._file_with([one.path for one in files], below)
         # A default import has the name that its file chose.
         return places[0] if len(places) == 1 else None
+
+    def _file_with(self, paths: list[str], local_name: str) -> Place | None:
+        """Return the file of a package that defines a name."""
+        found = Symbol.objects.filter(
+            repository_id=self._repository_id, path__in=paths, local_name=local_name
+        )
+        path = found.values_list("path", flat=True).first()
+        return Place(path, "") if path is not None else None
 
     def file_of_module(self, path: str, module: str) -> str | None:
         """Return the nearest file of a module named by a text."""
@@ -83,7 +93,13 @@ class GraphSurroundings:
                 for local_name, text in rows
                 for constant in constants_of(local_name, text)
             }
-        return self._constants[place.path].get(place.local_name)
+        known = self._constants[place.path]
+        if place.local_name in known:
+            return known[place.local_name]
+        # settings.PREFIX, where settings is made of a class that has it.
+        last = place.local_name.rpartition(".")[2]
+        named = {text for name, text in known.items() if name.rpartition(".")[2] == last}
+        return named.pop() if len(named) == 1 else None
 
     def task_name(self, place: Place) -> str:
         """Return module and function: what a task is called that does not say otherwise."""

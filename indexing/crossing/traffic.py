@@ -17,12 +17,16 @@ class Text(NamedTuple):
 
 
 class RouterFact(NamedTuple):
-    """Something that routes hang on: made with a prefix, or opened below a parent."""
+    """Something that routes hang on: made with a prefix, or opened below a parent.
+
+    `function` is the symbol of the function that is handed it, "" for one that is made.
+    """
 
     key: str
     framework: str
     prefix: Text
     parent: str
+    function: str = ""
 
 
 class MountFact(NamedTuple):

@@ -10,6 +10,7 @@ from indexing.crossing.reading.source import (
     Source,
     argument,
     callee,
+    callee_of,
     positional,
     shown,
     text_at,
@@ -72,8 +73,13 @@ class _Framework:
         key = f"{'self' if is_field else binding.scope}:{binding.name}"
         if binding.source is BindingSource.TYPE:
             is_router = not self.rules.types.isdisjoint(_names_of_type(binding.text))
-            return RouterFact(key, self.rules.framework, NOTHING, "") if is_router else None
+            function = self.source.symbol(binding.scope)
+            framework = self.rules.framework
+            return RouterFact(key, framework, NOTHING, "", function) if is_router else None
         name = binding.text.removesuffix("()")
+        maker = name.partition("()")[0]
+        if maker != name and self._maker(maker) is not None:
+            return RouterFact(key, self.rules.framework, NOTHING, "")
         parent, _, last = name.rpartition(".")
         is_group = bool(parent) and last in self.rules.groups
         places = self.rules.groups[last] if is_group else self._maker(name)
@@ -91,10 +97,48 @@ class _Framework:
 
     # --- Mounts -----------------------------------------------------------------------------------
     def mounts(self) -> Iterator[MountFact]:
+        if self.is_imported and self.rules.groups:
+            yield from self._handed_on()
         for rule in self.rules.mounts:
             for position, site in enumerate(self.source.sites):
                 if site.name == rule.name and site.kind is ReferenceKind.CALL:
                     yield from self._mount(rule, site, position)
+
+    def _handed_on(self) -> Iterator[MountFact]:
+        """Yield groups that are opened for a function: users.Register(v1.Group("/users"))."""
+        for site in self.source.sites:
+            if site.name not in self.rules.groups or not site.receiver:
+                continue
+            prefix = text_at(site, self.rules.groups[site.name])
+            function = self.source.called_around(site)
+            if prefix is not None and function:
+                parent = self._key(site)
+                child = Text(f"?:{function}", is_literal=False)
+                symbol, text = self.source.symbol(site.scope), shown(site, prefix)
+                yield MountFact(parent, child, prefix, symbol, site.line, text, is_resource=False)
+
+    def _key(self, site: Site) -> str:
+        """Return the key of a site's receiver; of a chain that begins with a maker, who names it.
+
+        `const api = Router().use(a).use(b)` is api's chain, `export default Router()` the file's.
+        """
+        receiver = site.receiver or ""
+        head = receiver.partition("()")[0]
+        if "()" not in receiver or self._maker(head) is None:
+            return self.source.key_of(receiver, site.scope)
+        near = [
+            one
+            for one in self.source.bindings
+            if one.text.startswith(f"{head}()") or one.text == head
+            if one.line <= site.line and not self._ends_before(one.line, site.line, head)
+        ]
+        return f"{near[-1].scope}:{near[-1].name}" if near else FILE_ROUTER
+
+    def _ends_before(self, start: int, line: int, head: str) -> bool:
+        """Tell whether another chain begins between two lines, or none reaches so far."""
+        calls = self.source.facts.references
+        begun = (one.line for one in calls if callee_of(one) == head and start < one.line <= line)
+        return next(begun, None) is not None or line - start > _CHAINED_LINES
 
     def _mount(self, rule: MountRule, site: Site, position: int) -> Iterator[MountFact]:
         given = argument(site, (rule.child,))
@@ -119,7 +163,7 @@ class _Framework:
         is_likely = self.rules.receivers.fullmatch(_last(site.receiver))
         if not (is_likely or (self.is_imported and not rule.is_resource)):
             return None
-        return self.source.key_of(site.receiver, site.scope)
+        return self._key(site)
 
     def _child(self, rule: MountRule, site: Site, position: int, given: Text) -> Text | None:
         if rule.is_including:
@@ -215,8 +259,8 @@ class _Framework:
             return _KNOWN if is_free and self.is_imported else 0.0
         if rule.on_class:
             return 0.0
-        key = self.source.key_of(site.receiver, site.scope)
-        if key in known:
+        key = self._key(site)
+        if key in known or (key == FILE_ROUTER and self.is_imported):
             return _KNOWN
         is_path = path.is_literal and (path.text.startswith("/") or path.text[:1].isupper())
         is_likely = bool(self.rules.receivers.fullmatch(_last(site.receiver)))
@@ -263,7 +307,7 @@ class _Framework:
     def _router_of(self, site: Site) -> str:
         if not site.receiver:
             return FILE_ROUTER
-        return self.source.key_of(site.receiver, site.scope)
+        return self._key(site)
 
     def _prefix(self, site: Site) -> str:
         """Return the prefixes that enclose a site: classes, closures of groups, its own chain."""
@@ -307,7 +351,11 @@ class _Framework:
         if rule.handler is None or rule.method_of_handler:
             return ""
         given = argument(site, (rule.handler,))
-        return given.text if given and not given.is_literal else ""
+        if given is None or given.is_literal:
+            return ""
+        # View.as_view() is the view; what other calls return is no name, nor is `func() {}`.
+        name = given.text.removesuffix(".as_view()").removesuffix(".bind()")
+        return "" if "()" in name else name
 
 
 def _last(chain: str) -> str:

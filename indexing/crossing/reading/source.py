@@ -17,6 +17,7 @@ from indexing.facts import (
     BindingTarget,
     BlobFacts,
     Definition,
+    Reference,
     ReferenceKind,
     Site,
 )
@@ -75,6 +76,16 @@ class Source:
 
     def sites_at(self, line: int) -> list[Site]:
         return self._by_line.get(line, [])
+
+    def called_around(self, site: Site) -> str:
+        """Return the function whose call holds a site among its arguments on the same line."""
+        calls = self._calls_by_line.get(site.line, [])
+        position = next((i for i, one in enumerate(calls) if callee_of(one) == callee(site)), 0)
+        for outer in reversed(calls[:position]):
+            name = callee_of(outer)
+            if "()" not in name and not (site.receiver or "").startswith(name):
+                return name
+        return ""
 
     def binding(self, name: str, scope: int) -> Binding | None:
         """Return what the nearest name in reach of a scope is bound to; also fields."""
@@ -154,10 +165,21 @@ class Source:
         return found
 
     @cached_property
+    def _calls_by_line(self) -> Mapping[int, list[Reference]]:
+        found: dict[int, list[Reference]] = {}
+        for one in self.facts.references:
+            if one.kind is ReferenceKind.CALL:
+                found.setdefault(one.line, []).append(one)
+        for calls in found.values():
+            calls.sort(key=lambda one: one.column)
+        return found
+
+    @cached_property
     def _bindings(self) -> Mapping[tuple[int, str], Binding]:
         found: dict[tuple[int, str], Binding] = {}
         for one in self.bindings:
-            if one.target is BindingTarget.NAME:
+            # What is required is an import, and known as one.
+            if one.target is BindingTarget.NAME and one.text != "require":
                 found.setdefault((one.scope, one.name), one)
         return found
 
@@ -189,6 +211,11 @@ def callee(site: Site) -> str:
     return f"{site.receiver}.{site.name}" if site.receiver else site.name
 
 
+def callee_of(reference: Reference) -> str:
+    """Return what a reference names, as a chain."""
+    return f"{reference.receiver}.{reference.name}" if reference.receiver else reference.name
+
+
 def positional(site: Site) -> list[Argument]:
     return [one for one in site.arguments if not one.keyword]
 
@@ -201,7 +228,7 @@ def argument(site: Site, places: Iterable[Place]) -> Argument | None:
         else:
             given = positional(site)
             found = given[place] if -len(given) <= place < len(given) else None
-        if found is not None and found.text:
+        if found is not None and (found.text or found.is_literal):
             return found
     return None
 
