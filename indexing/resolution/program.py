@@ -434,7 +434,7 @@ class Program:
             if shared_folders(path, symbol.path) == nearest:
                 tables = self.tables(path)
                 found += [
-                    self._shaped(Symbol(path, number))
+                    self.shaped(Symbol(path, number))
                     for number, one in enumerate(tables.definitions)
                     if one.name == name and one.kind in TYPE_KINDS
                 ]
