@@ -31,6 +31,15 @@ check: setup  ## Formatting, lint, types, import contracts, shell scripts, missi
 bench: setup  ## Measure on a 200k-node graph and 100k memories; prints figures
 	@deploy/bench.sh
 
+bench-graph: setup  ## Precision and recall of calls against compilers (MIRRORS=a folder of bare repositories)
+	@deploy/bench_graph.sh
+
+indexers: setup  ## Install the SCIP indexers that this host can have into .local/indexers
+	@deploy/indexers.sh
+
+test-scip: indexers  ## Run the tests that need real SCIP indexers
+	@deploy/test.sh -m scip tests/indexing/scip
+
 conformance:  ## Run the MCP conformance scenarios (fetches Node 22 and the suite)
 	@deploy/conformance.sh
 
@@ -40,4 +49,4 @@ lock: setup  ## Write requirements.lock anew from pyproject.toml
 setup:
 	@deploy/server.sh setup
 
-.PHONY: help up down status env logs test check bench conformance lock setup
+.PHONY: help up down status env logs test check bench bench-graph indexers test-scip conformance lock setup

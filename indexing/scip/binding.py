@@ -79,6 +79,8 @@ class _Binding:
         self.counts: Counter[str] = Counter()
         self.definitions: defaultdict[str, list[_Defined]] = defaultdict(list)
         self.by_names: defaultdict[tuple[str, ...], list[_Defined]] = defaultdict(list)
+        self.own_packages: set[tuple[str, str]] = set()
+        self.implementations: set[tuple[str, str]] = set()
         self.external_docs: dict[str, str] = {}
         self._targets: dict[str, _Defined | str | None] = {}
         self._nodes: dict[str, _Nodes] = {}
@@ -110,9 +112,18 @@ class _Binding:
     def _find_definitions(self) -> None:
         for path, document in self._documents():
             nodes = self._nodes_of(path)
+            for information in document.symbols:
+                for related in information.relationships:
+                    if related.is_implementation:
+                        self.implementations.add((information.symbol, related.symbol))
             text: _Text | None = None
             for occurrence in document.occurrences:
-                if not occurrence.is_definition or not _may_be_target(occurrence.symbol):
+                if not occurrence.is_definition:
+                    continue
+                found = parsed(occurrence.symbol)
+                if found is not None:
+                    self.own_packages.add((found.manager, found.owner))
+                if not _may_be_target(occurrence.symbol):
                     continue
                 text = text or _Text(self.files[path].read(), document.encoding)
                 token = text.token(occurrence)
@@ -211,7 +222,9 @@ class _Binding:
             return None
         if found.is_of_standard_library and not self.keeps_standard_library:
             return OUTSIDE
-        return found.key if found.owner else None
+        # What the tree defines without a node of its own (a field, a local) is no external symbol.
+        is_own = (found.manager, found.owner) in self.own_packages
+        return None if is_own or not found.owner else found.key
 
     def _external(self, symbol: ScipSymbol, text: str) -> ExternalSymbol:
         return ExternalSymbol(symbol.name, symbol.package_key, self.external_docs.get(text, ""))
@@ -223,7 +236,9 @@ class _Binding:
         relations: dict[tuple[str, str, str], Relation] = {}
         for information in document.symbols:
             for node in self.definitions.get(_global_name(information.symbol, nodes.path), ()):
-                if node.path != nodes.path:
+                # A constructor that nobody wrote stands where its type does.
+                found = parsed(information.symbol)
+                if node.path != nodes.path or (found and found.is_constructor):
                     continue
                 hover = Hover(_signature(information), _documentation(information))
                 if any(hover):
@@ -239,11 +254,18 @@ class _Binding:
                 continue
             is_member = node.kind not in _TYPES
             target_id = target.id if isinstance(target, _Defined) else target
-            if related.is_implementation:
+            if related.is_implementation and self._is_below(information.symbol, related.symbol):
                 kind = "OVERRIDES" if is_member else EdgeKind.IMPLEMENTS.value
                 yield Relation(kind, node.id, target_id, node.start_line)
             if related.is_type_definition:
                 yield Relation("TYPE_OF", node.id, target_id, node.start_line)
+
+    def _is_below(self, symbol: str, other: str) -> bool:
+        """Tell the one that implements from the implemented: scip-java says it both ways."""
+        if (other, symbol) not in self.implementations:
+            return True
+        own, its = _owner(symbol), _owner(other)
+        return own != its and (own, its) in self.implementations
 
 
 class _Defined(NamedTuple):
@@ -387,6 +409,11 @@ def _may_be_target(symbol: str) -> bool:
 def _global_name(symbol: str, path: str) -> str:
     """Return a name of the symbol that no other document gives to another one."""
     return f"{symbol}\0{path}" if symbol.startswith(_LOCAL) else symbol
+
+
+def _owner(symbol: str) -> str:
+    """Return the symbol of the type that a member belongs to."""
+    return symbol[: symbol.rfind("#") + 1]
 
 
 def _signature(information: Information) -> str:

@@ -31,7 +31,9 @@ def answers_of(*, repository_id: UUID, blobs: Mapping[str, str]) -> dict[str, An
 
 def find_answers(*, repository_id: UUID, path: str, blob: str) -> Answers | None:
     """Return what a compiler says of one content, None where none does. One query."""
-    return answers_of(repository_id=repository_id, blobs={path: blob}).get(path)
+    rows = CompilerAnswers.objects.filter(repository_id=repository_id, path=path, blob=blob)
+    packed = rows.values_list("answers", flat=True).first()
+    return None if packed is None else _unpacked(bytes(packed))
 
 
 def paths_to_apply(*, repository_id: UUID) -> frozenset[str]:

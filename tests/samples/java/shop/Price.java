@@ -1,0 +1,6 @@
+package shop;
+
+/** What something costs. */
+public interface Price {
+  int net();
+}

@@ -1,0 +1,1 @@
+export { Basket as Cart } from './basket'

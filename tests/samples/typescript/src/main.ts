@@ -1,0 +1,4 @@
+import { Cart } from 'shop'
+
+const carts = [new Cart()]
+carts.forEach(cart => cart.total())
