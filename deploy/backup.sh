@@ -22,7 +22,9 @@ main() {
     PARTIAL=$file.partial
     trap 'rm -f "$PARTIAL"' EXIT
     # All graphs or none: a dump that leaves one graph's schema out cannot be restored.
-    (umask 077 && pg_dump --dbname="$ADDRESS" --format=custom --file="$PARTIAL") ||
+    # codemem_readers is provision.sql's: it is there before anything is restored.
+    (umask 077 && pg_dump --dbname="$ADDRESS" --format=custom --exclude-schema=codemem_readers \
+        --file="$PARTIAL") ||
         fail "pg_dump failed (see above); nothing was written."
     sync "$PARTIAL"
     mv "$PARTIAL" "$file"

@@ -154,6 +154,12 @@ class SymbolVersion(models.Model):
             models.Index(
                 fields=["repository", "qualified_name"], name="graph_symbol_version_qualified"
             ),
+            # What lacks a vector of today's model is found without reading what has one.
+            models.Index(
+                fields=["repository", "embedding_fingerprint"],
+                condition=Q(valid_to=None),
+                name="graph_symbol_version_model",
+            ),
             models.Index(
                 fields=["layer"], condition=Q(layer__gt=0), name="graph_symbol_version_overlay"
             ),

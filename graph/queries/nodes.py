@@ -179,7 +179,8 @@ def symbols_to_embed(
     """Return distinct texts of symbols that have no vector of this model, overlays' too."""
     rows = (
         SymbolVersion.objects.filter(
-            ~Q(embedding_fingerprint=fingerprint) | Q(embedding=None),
+            # Two ranges of an index, where "not equal" would read every row.
+            Q(embedding_fingerprint__lt=fingerprint) | Q(embedding_fingerprint__gt=fingerprint),
             repository_id=repository_id,
             valid_to=None,
         )

@@ -1,5 +1,6 @@
 """Everything that changes the graph: repositories and refs, snapshots, links, ranks, vectors."""
 
+from graph.indexes import ensure_vector_indexes
 from graph.queries.nodes import NodeUnknown
 from graph.services.co_changes import store_co_changes
 from graph.services.crossing import CrossingEdge, write_crossing_edges
@@ -55,6 +56,7 @@ __all__ = [
     "drop_overlay",
     "ensure_entities",
     "ensure_memory_vertex",
+    "ensure_vector_indexes",
     "expire_overlays",
     "forget_branch",
     "is_namespace_ranked",

@@ -51,6 +51,20 @@ where to_tsvector('simple', version.tokens) @@ to_tsquery('simple', %(question)s
 order by score desc, symbol.id
 limit %(limit)s
 
+-- name: by_meaning_indexed
+-- The same through the index of one large repository, whose id is a literal, as a partial index demands:
+-- the index yields nearest rows, and goes on until enough of them pass the filters.
+select symbol.id, 1 - (version.embedding <=> %(vector)s::halfvec) as score
+from graph_symbolversion version
+join graph_symbol symbol on symbol.id = version.symbol_id
+where version.repository_id = {repository} and version.layer = 0 and version.valid_to is null
+    and version.embedding_fingerprint = %(fingerprint)s
+    and (%(kind)s::text is null or symbol.kind = %(kind)s)
+    and (%(language)s::text is null or version.language = %(language)s)
+    and starts_with(symbol.path, %(prefix)s)
+order by version.embedding <=> %(vector)s::halfvec
+limit %(limit)s
+
 -- name: by_meaning
 -- Cosine similarity to vectors of the same model, exact.
 select symbol.id, 1 - (version.embedding <=> %(vector)s::halfvec) as score

@@ -157,7 +157,7 @@ def make_graph(database: str) -> None:
 def callees(database: str, uid: int) -> list[str]:
     return cypher(
         database,
-        f"MATCH (a:Symbol {{uid: {uid}}})-[:CALLS*1..5]->(b) RETURN b.uid ORDER BY b.uid",
+        f"MATCH (a:Symbol)-[:CALLS]->(b) WHERE a.uid >= {uid} RETURN b.uid ORDER BY b.uid",
     )
 
 

@@ -47,8 +47,9 @@ def embed_missing() -> None:
 
 @shared_task
 def build_vector_indexes() -> None:
-    """Give each large namespace its own vector index."""
+    """Give each large namespace its own indexes of memories, and each large repository its own."""
     memory.ensure_vector_indexes()
+    graph.ensure_vector_indexes()
 
 
 @shared_task
