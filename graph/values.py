@@ -287,6 +287,9 @@ class View:
 
 LIVE: Final = View()
 
+WORK_TREE: Final = "worktree:"
+"""What the names of private overlays begin with: no Git ref can, because of the colon."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RevisionValue:

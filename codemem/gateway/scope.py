@@ -22,7 +22,8 @@ from codemem.gateway.errors import (
 )
 from codemem.gateway.tool import Arguments, Call, CodeArguments, Result
 from graph import queries as graph
-from graph.values import RefState, RepositoryValue
+from graph import services as graph_services
+from graph.values import WORK_TREE, RefState, RepositoryValue
 from indexing import queries as indexing
 
 
@@ -159,18 +160,18 @@ def ref_to_read(
 ) -> tuple[RefState, CodeEcho]:
     """Return the indexed state to answer from; raise RefNotIndexed when there is none.
 
-    A ref named in the arguments must be indexed; the connection's branch falls back to the default
-    branch, and the answer says so.
+    Its `view` is what the graph is read through. A ref named in the arguments must be indexed; the
+    connection's branch falls back to the default branch, and the answer says so.
     """
     asked = arguments.ref or call.address.ref
-    state = graph.get_ref_state(repository_id=repository.id, ref=asked)
+    state = _state(call, repository, asked)
     if not state.is_indexed and arguments.ref is not None:
         raise RefNotIndexed(
             f"Ref {arguments.ref!r} of {repository.name} is not indexed.",
-            hint="Leave `ref` out to ask about the default branch.",
+            hint=_how_to_index(arguments.ref),
         )
     if not state.is_indexed and asked is not None:
-        state = graph.get_ref_state(repository_id=repository.id, ref=None)
+        state = _state(call, repository, None)
     shown = _code_echo(repository, state, asked=asked)
     if not state.is_indexed:
         raise RefNotIndexed(
@@ -179,15 +180,18 @@ def ref_to_read(
             if shown.pending
             else "Ask a maintainer to index it.",
         )
+    if state.view.layer:
+        # An overlay that is read is kept.
+        graph_services.note_overlay_used(layer=state.view.layer, now=call.now)
     return state, shown
 
 
 def code_state(call: Call, arguments: CodeArguments, repository: RepositoryValue) -> CodeEcho:
     """Return how fresh the graph is, also when nothing is indexed yet."""
     asked = arguments.ref or call.address.ref
-    state = graph.get_ref_state(repository_id=repository.id, ref=asked)
+    state = _state(call, repository, asked)
     if not state.is_indexed:
-        state = graph.get_ref_state(repository_id=repository.id, ref=None)
+        state = _state(call, repository, None)
     return _code_echo(repository, state, asked=asked)
 
 
@@ -247,6 +251,16 @@ def _named_namespace(call: Call, arguments: Arguments) -> NamespaceScope | None:
     if call.address.namespace is not None:
         return replace(get_namespace(call, call.address.namespace), source=Source.CONNECTION)
     return None
+
+
+def _state(call: Call, repository: RepositoryValue, ref: str | None) -> RefState:
+    return graph.get_ref_state(repository_id=repository.id, ref=ref, user_id=call.caller.user_id)
+
+
+def _how_to_index(ref: str) -> str:
+    if ref.startswith(WORK_TREE):
+        return "`codemem watch` sends a work tree; leave `ref` out to ask about the default branch."
+    return "`codemem index` has a branch indexed; leave `ref` out to ask about the default branch."
 
 
 def _code_echo(repository: RepositoryValue, state: RefState, *, asked: str | None) -> CodeEcho:

@@ -37,7 +37,10 @@ class Arguments(BaseModel):
 
 
 class CodeArguments(Arguments):
-    ref: str | None = Field(None, description="Branch or tag; default: the default branch.")
+    ref: str | None = Field(
+        None,
+        description="Branch, or worktree:<name> for what you edit; default: the default branch.",
+    )
 
 
 class Result(BaseModel):

@@ -9,7 +9,7 @@ from codemem.gateway import scope as scopes
 from codemem.gateway.errors import Ambiguous, NotFound
 from codemem.gateway.tool import Call, Result
 from graph import queries as graph
-from graph.values import Neighbor, Node, Score
+from graph.values import LIVE, Neighbor, Node, Score, View
 from memory import queries as memory
 from memory.values import StoredMemory
 
@@ -58,14 +58,15 @@ class CodeResult(Result):
 
 def node_fields(node: Node, score: Score | None = None) -> dict[str, object]:
     """Return the fields of a NodeView, for views that add their own."""
-    is_file = node.kind == "file"
+    # Files and what no file defines have no lines of their own.
+    is_symbol = bool(node.local_name)
     return {
         "id": node.id,
         "kind": node.kind.value,
-        "qualified_name": None if is_file else node.qualified_name,
-        "path": node.path,
-        "start_line": None if is_file else node.start_line,
-        "end_line": None if is_file else node.end_line,
+        "qualified_name": node.qualified_name if is_symbol else None,
+        "path": node.path or None,
+        "start_line": node.start_line if is_symbol else None,
+        "end_line": node.end_line if is_symbol else None,
         "signature": node.signature or None,
         "is_test": True if node.is_test else None,
         "rank_percentile": round(score.percentile, 3) if score else None,
@@ -92,9 +93,11 @@ def edge_views(neighbors: Iterable[Neighbor]) -> list[EdgeView]:
     ]
 
 
-def node_named(place: scopes.RepositoryScope, name: str) -> Node:
+def node_named(place: scopes.RepositoryScope, name: str, *, view: View = LIVE) -> Node:
     """Return the one node that a name means; raise NotFound, or Ambiguous with the candidates."""
-    found = graph.find_nodes(repository_id=place.repository.id, text=name, limit=_CANDIDATES + 1)
+    found = graph.find_nodes(
+        repository_id=place.repository.id, text=name, limit=_CANDIDATES + 1, view=view
+    )
     if not found:
         raise NotFound(
             f"There is no symbol or file {name!r} in {place.repository.name}.",

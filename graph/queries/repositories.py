@@ -3,13 +3,14 @@
 from collections.abc import Iterable, Sequence
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet, Value
 
 from codemem.accounts.values import Action, Caller
 from graph.models import DEFAULT_LAYER, Layer, Ref, Repository, RepositoryAlias, Revision
 from graph.remotes import normalize_remote
 from graph.values import (
     LIVE,
+    WORK_TREE,
     LayerValue,
     RefState,
     RepositoryValue,
@@ -79,15 +80,20 @@ def get_repository(*, repository_id: UUID) -> RepositoryValue:
     return _value(Repository.objects.get(pk=repository_id))
 
 
-def get_ref_state(*, repository_id: UUID, ref: str | None) -> RefState:
+def get_ref_state(*, repository_id: UUID, ref: str | None, user_id: int | None = None) -> RefState:
     """Return what the graph shows of a ref, or of the default branch when none is asked for.
 
-    A ref that nobody has seen is not known; the state then says so and answers for no other.
-    Raise Repository.DoesNotExist. Two queries, and one for a branch's overlay.
+    `worktree:<name>` means the private overlay of that name of this user, and of nobody else. A ref
+    that nobody has seen is not known; the state then says so and answers for no other. Raise
+    Repository.DoesNotExist. A query, one more for an overlay and for a ref that is not known.
     """
-    name = ref or Repository.objects.only("default_branch").get(pk=repository_id).default_branch
-    row = Ref.objects.filter(repository_id=repository_id, name=name).first()
+    if ref is not None and ref.startswith(WORK_TREE):
+        return _work_tree_state(repository_id, ref, user_id)
+    named = F("repository__default_branch") if ref is None else Value(ref)
+    row = Ref.objects.filter(repository_id=repository_id, name=named).first()
     if row is None:
+        default = Repository.objects.only("default_branch").get(pk=repository_id).default_branch
+        name = ref or default
         return RefState(
             requested_ref=ref,
             ref=name,
@@ -99,12 +105,27 @@ def get_ref_state(*, repository_id: UUID, ref: str | None) -> RefState:
     is_current = row.indexed_commit == row.head_commit
     return RefState(
         requested_ref=ref,
-        ref=name,
+        ref=row.name,
         indexed_commit=row.indexed_commit or None,
         head_commit=row.head_commit,
         behind_by=0 if is_current else row.commits_behind,
         indexed_at=row.indexed_at,
         view=_view_of(row),
+    )
+
+
+def _work_tree_state(repository_id: UUID, ref: str, user_id: int | None) -> RefState:
+    layer = None
+    if user_id is not None:
+        layer = find_layer(repository_id=repository_id, ref_name=ref, owner_id=user_id)
+    return RefState(
+        requested_ref=ref,
+        ref=ref,
+        indexed_commit=layer.commit if layer else None,
+        head_commit=layer.commit if layer else None,
+        behind_by=0 if layer else None,
+        indexed_at=layer.used_at if layer else None,
+        view=layer.view if layer else LIVE,
     )
 
 

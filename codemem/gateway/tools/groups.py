@@ -286,12 +286,13 @@ def summary_tree(call: Call, arguments: TreeArguments) -> TreeResult:
     a map of a repository you do not know yet.
     """
     place = scopes.repository_to_read(call, arguments, Action.READ_GRAPH)
-    _, code = scopes.ref_to_read(call, arguments, place.repository)
+    state, code = scopes.ref_to_read(call, arguments, place.repository)
     tree = graph.tree(
         repository_id=place.repository.id,
         start=arguments.start_id,
         max_depth=arguments.max_depth,
         node_limit=arguments.limit,
+        view=state.view,
     )
     return TreeResult(scope=scopes.echo(place), code=code, tree=_tree_view(tree))
 

@@ -22,7 +22,17 @@ from codemem.gateway.views import CodeResult, EdgeView, MemoryView, NodeView
 from graph import queries as graph
 from graph import search
 from graph.queries import history
-from graph.values import Direction, EdgeKind, Node, NodeKind, Visit
+from graph.values import (
+    CROSSING_KINDS,
+    SNAPSHOT_KINDS,
+    Direction,
+    EdgeKind,
+    Node,
+    NodeKind,
+    RefState,
+    View,
+    Visit,
+)
 from indexing.history.past import Moment, graph_at, moment
 from memory import queries as memory
 from memory.links import vertex_of
@@ -42,15 +52,19 @@ _USES = (
     EdgeKind.IMPORTS,
     EdgeKind.INHERITS,
     EdgeKind.IMPLEMENTS,
+    EdgeKind.OVERRIDES,
 )
 _COUNTED_DEPENDENTS = 5_000
 Kind = Literal[
     "file", "module", "class", "interface", "enum", "type", "function", "method", "field",
     "variable", "macro",
 ]  # fmt: skip
+OtherKind = Literal["memory", "package", "external", "endpoint", "topic"]
 Relationship = Literal[
-    "CALLS", "MAY_CALL", "REFERENCES", "IMPORTS", "INHERITS", "IMPLEMENTS", "CONTAINS", "RELATES_TO"
-]
+    "CALLS", "MAY_CALL", "REFERENCES", "IMPORTS", "INHERITS", "IMPLEMENTS", "CONTAINS",
+    "OVERRIDES", "TYPE_OF", "DEPENDS_ON", "HANDLES", "HTTP_CALLS", "PUBLISHES_TO", "SUBSCRIBES_TO",
+    "RELATES_TO",
+]  # fmt: skip
 
 
 class SymbolArguments(CodeArguments):
@@ -87,7 +101,7 @@ def search_code(call: Call, arguments: SearchArguments) -> SearchResult:
     `hybrid` both.
     """
     place = scopes.repository_to_read(call, arguments, Action.READ_GRAPH)
-    _, code = scopes.ref_to_read(call, arguments, place.repository)
+    state, code = scopes.ref_to_read(call, arguments, place.repository)
     embedded, note = None, None
     if arguments.mode != "text":
         try:
@@ -107,6 +121,7 @@ def search_code(call: Call, arguments: SearchArguments) -> SearchResult:
         language=arguments.language,
         path_prefix=arguments.path_prefix,
         limit=arguments.k,
+        view=state.view,
     )
     return SearchResult(
         scope=scopes.echo(place),
@@ -141,7 +156,7 @@ def get_symbol_info(call: Call, arguments: SymbolInfoArguments) -> SymbolInfoRes
     """Look up one symbol or file: where it is, its signature and documentation, how many use it,
     and what the team remembers about it.
     """
-    place, code, node = _one_node(call, arguments)
+    place, state, code, node = _one_node(call, arguments)
     life = history.lifetime_of(namespace_id=place.namespace.id, vertex=node.vertex)
     return SymbolInfoResult(
         scope=scopes.echo(place),
@@ -151,9 +166,14 @@ def get_symbol_info(call: Call, arguments: SymbolInfoArguments) -> SymbolInfoRes
         visibility=node.visibility.value,
         doc=node.doc or None,
         dependents=graph.count_dependents(
-            namespace_id=place.namespace.id, vertices=[node.vertex], limit=_COUNTED_DEPENDENTS
+            namespace_id=place.namespace.id,
+            vertices=[node.vertex],
+            limit=_COUNTED_DEPENDENTS,
+            view=state.view,
         ),
-        dependencies=_dependencies(place, node) if arguments.include_dependencies else None,
+        dependencies=_dependencies(place, node, state.view)
+        if arguments.include_dependencies
+        else None,
         memories=views.memories_about(call, place, [node.vertex], branch=code.ref) or None,
         valid_from=commit_info(life.valid_from),
         last_changed=commit_info(life.last_changed),
@@ -190,15 +210,18 @@ def get_symbol_graph(call: Call, arguments: SymbolGraphArguments) -> SymbolGraph
     """
     if arguments.at is not None:
         return _past_symbol_graph(call, arguments, arguments.at)
-    place, code, node = _one_node(call, arguments)
+    place, state, code, node = _one_node(call, arguments)
     near = graph.neighbors(
         namespace_id=place.namespace.id,
         vertices=[node.vertex],
         direction=Direction(arguments.direction),
         minimum_confidence=arguments.min_confidence,
         limit=arguments.limit,
+        view=state.view,
     )
-    reached, is_cut = _reachable(place, node, arguments) if arguments.depth > 1 else (None, False)
+    reached, is_cut = None, False
+    if arguments.depth > 1:
+        reached, is_cut = _reachable(place, node, arguments, state.view)
     return SymbolGraphResult(
         scope=scopes.echo(place),
         code=code,
@@ -219,7 +242,7 @@ class TraverseArguments(CodeArguments):
     include_relationships: list[Relationship | RelationshipKind] = Field(
         [], max_length=40, description="Only these; default all."
     )
-    exclude_kinds: list[Kind | Literal["memory"]] = Field(
+    exclude_kinds: list[Kind | OtherKind] = Field(
         [], max_length=20, description="Walked through, but not shown."
     )
     limit: int = Field(200, ge=1, le=2000)
@@ -247,21 +270,23 @@ def graph_traverse(call: Call, arguments: TraverseArguments) -> TraverseResult:
     if arguments.at is not None:
         return _past_traversal(call, arguments, arguments.at)
     place = scopes.repository_to_read(call, arguments, Action.READ_GRAPH)
-    _, code = scopes.ref_to_read(call, arguments, place.repository)
+    state, code = scopes.ref_to_read(call, arguments, place.repository)
     excluded = frozenset(NodeKind(kind) for kind in arguments.exclude_kinds)
     kinds = [str(kind) for kind in arguments.include_relationships]
     if not call.caller.can(Action.READ_MEMORY, place.namespace.id):
         # Not through memories either: what they tie together is part of what they say.
-        kinds = [kind for kind in kinds or EdgeKind if kind in set(EdgeKind)]
+        of_code = (*SNAPSHOT_KINDS, *CROSSING_KINDS)
+        kinds = [kind for kind in kinds or of_code if kind in of_code]
     walk = graph.traverse(
         namespace_id=place.namespace.id,
-        starts=[_start(call, place, arguments.start_id)],
+        starts=[_start(call, place, arguments.start_id, state.view)],
         max_depth=arguments.max_depth,
         algorithm=graph.Algorithm(arguments.algorithm),
         direction=Direction(arguments.direction),
         kinds=kinds or None,
         exclude_node_kinds=excluded,
         node_limit=arguments.limit,
+        view=state.view,
     )
     return TraverseResult(
         scope=scopes.echo(place),
@@ -361,30 +386,32 @@ def _past_place(
 # --- Parts ----------------------------------------------------------------------------------------
 def _one_node(
     call: Call, arguments: SymbolArguments
-) -> tuple[scopes.RepositoryScope, scopes.CodeEcho, Node]:
+) -> tuple[scopes.RepositoryScope, RefState, scopes.CodeEcho, Node]:
     """Return the one node that a name means; raise NotFound, or Ambiguous with the candidates."""
     place = scopes.repository_to_read(call, arguments, Action.READ_GRAPH)
-    _, code = scopes.ref_to_read(call, arguments, place.repository)
-    return place, code, views.node_named(place, arguments.qualified_name)
+    state, code = scopes.ref_to_read(call, arguments, place.repository)
+    node = views.node_named(place, arguments.qualified_name, view=state.view)
+    return place, state, code, node
 
 
 def _scored_view(node: Node) -> NodeView:
     return views.node_view(node, views.scores_by_vertex([node]).get(node.vertex))
 
 
-def _dependencies(place: scopes.RepositoryScope, node: Node) -> list[EdgeView]:
+def _dependencies(place: scopes.RepositoryScope, node: Node, view: View) -> list[EdgeView]:
     used = graph.neighbors(
         namespace_id=place.namespace.id,
         vertices=[node.vertex],
         direction=Direction.OUT,
         kinds=_USES,
         limit=200,
+        view=view,
     )
     return views.edge_views(used.neighbors)
 
 
 def _reachable(
-    place: scopes.RepositoryScope, node: Node, arguments: SymbolGraphArguments
+    place: scopes.RepositoryScope, node: Node, arguments: SymbolGraphArguments, view: View
 ) -> tuple[list[Reached], bool]:
     reached: list[Reached] = []
     is_cut = False
@@ -394,6 +421,7 @@ def _reachable(
             vertices=[node.vertex],
             max_depth=arguments.depth,
             node_limit=arguments.limit,
+            view=view,
         )
         is_cut = users.is_truncated
         reached += [
@@ -407,6 +435,7 @@ def _reachable(
             direction=Direction.OUT,
             kinds=_USES,
             node_limit=arguments.limit,
+            view=view,
         )
         is_cut = is_cut or used.is_truncated
         reached += [
@@ -423,10 +452,10 @@ def _reached(node: Node, *, depth: int, direction: Literal["in", "out"]) -> Reac
     )
 
 
-def _start(call: Call, place: scopes.RepositoryScope, text: str) -> int:
+def _start(call: Call, place: scopes.RepositoryScope, text: str, view: View) -> int:
     """Return the vertex of a code id or of a memory that the caller may see."""
     if text.startswith(("sym:", "file:")):
-        return graph.get_node(repository_id=place.repository.id, id=text).vertex
+        return graph.get_node(repository_id=place.repository.id, id=text, view=view).vertex
     memory_id = memory_id_of(text)
     if memory_id is None:
         raise NotFound(
