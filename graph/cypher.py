@@ -21,19 +21,29 @@ _GRAPH_NAME = re.compile(r"ns_[0-9a-f]{32}")
 _COLUMN_NAME = re.compile(r"[a-z_][a-z0-9_]*")
 
 
+_known_graphs: set[str] = set()
+
+
 def graph_name(namespace_id: UUID) -> str:
     """Return the name of the namespace's graph, which is also its schema in Postgres."""
     return f"ns_{namespace_id.hex}"
 
 
 def has_graph(namespace_id: UUID) -> bool:
-    """Tell whether the namespace has a graph yet. One query."""
+    """Tell whether the namespace has a graph yet. One query, until it has one.
+
+    A graph goes only with its namespace, and no other one is ever called so.
+    """
+    name = graph_name(namespace_id)
+    if name in _known_graphs:
+        return True
     with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT EXISTS (SELECT FROM ag_catalog.ag_graph WHERE name = %s)",
-            [graph_name(namespace_id)],
-        )
-        return bool(cursor.fetchone()[0])
+        cursor.execute("SELECT EXISTS (SELECT FROM ag_catalog.ag_graph WHERE name = %s)", [name])
+        found = bool(cursor.fetchone()[0])
+    # Not what only this transaction has made: it may yet be rolled back.
+    if found and not connection.in_atomic_block:
+        _known_graphs.add(name)
+    return found
 
 
 def ensure_graph(namespace_id: UUID) -> str:
@@ -53,6 +63,7 @@ def drop_graph(namespace_id: UUID) -> None:
     """Drop the namespace's graph with all it holds, and its reader, if they are there."""
     if has_graph(namespace_id):
         name = graph_name(namespace_id)
+        _known_graphs.discard(name)
         with connection.cursor() as cursor:
             cursor.execute("SELECT ag_catalog.drop_graph(%s::name, true)", [name])
             cursor.execute("SELECT to_regprocedure('codemem_readers.dismiss(text)') IS NOT NULL")

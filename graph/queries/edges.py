@@ -6,6 +6,7 @@ Reads AGE's label tables by SQL. Everything is bounded: a hub costs no more than
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any, Final
 from uuid import UUID
 
@@ -253,18 +254,12 @@ def _edge_rows(
 ) -> list[_EdgeRow]:
     if not vertices or not labels or not cypher.has_graph(namespace_id):
         return []
-    ends = {
-        Direction.OUT: ("start_id",),
-        Direction.IN: ("end_id",),
-        Direction.BOTH: ("start_id", "end_id"),
-    }[direction]
-    graph = cypher.graph_name(namespace_id)
-    selects = [_select(graph, label, near, view) for label in labels for near in ends]
-    statement = sql.SQL(
-        "SELECT * FROM ({}) edge ORDER BY confidence DESC, kind, source, target LIMIT %(limit)s"
-    ).format(sql.SQL(" UNION ALL ").join(selects))
+    statement = _edges_statement(
+        cypher.graph_name(namespace_id), direction, tuple(labels), view.is_live
+    )
     parameters: dict[str, Any] = {
         "vertices": list(vertices),
+        "labels": list(labels),
         "minimum": minimum_confidence,
         "limit": limit,
         "read": limit * _READ_FOR_EACH_SHOWN,
@@ -275,31 +270,74 @@ def _edge_rows(
         return [_EdgeRow(*row) for row in cursor.fetchall()]
 
 
+_ENDS: Final = {
+    Direction.OUT: ("start_id",),
+    Direction.IN: ("end_id",),
+    Direction.BOTH: ("start_id", "end_id"),
+}
+_FUNCTIONS: Final = {"start_id": "edges_out", "end_id": "edges_in"}
+# Columns as in _EdgeRow.
 _SELECT_CODE: Final = """
+    SELECT label, label AS kind, source, target, confidence, rule, line_offset, sources, origin
+    FROM {function}(%(vertices)s::bigint[], %(labels)s::text[], %(minimum)s, %(read)s{through})
+"""
+_SELECT_LINEAGE: Final = """
     (SELECT {label} AS label, {label} AS kind, start_id::bigint AS source, end_id::bigint AS target,
         coalesce({c}::float8, 1) AS confidence, coalesce({r}::text, '') AS rule,
         {o}::bigint AS line_offset, coalesce({s}::bigint, 0) AS sources, {near}::bigint AS origin
-    FROM ({edges}) e
-    WHERE coalesce({c}::float8, 1) >= %(minimum)s
+    FROM {edges} e
+    WHERE {is_near} AND coalesce({c}::float8, 1) >= %(minimum)s
     LIMIT %(read)s)
 """
 _SELECT_LINKS: Final = """
     (SELECT {label} AS label, {kind}::text AS kind, start_id::bigint AS source,
         end_id::bigint AS target, {w}::float8 AS confidence, '' AS rule,
         NULL::bigint AS line_offset, 0::bigint AS sources, {near}::bigint AS origin
-    FROM ({edges}) e
-    WHERE {w}::float8 >= %(minimum)s
+    FROM {edges} e
+    WHERE {is_near} AND {w}::float8 >= %(minimum)s
     LIMIT %(read)s)
 """
 
 
-def _select(graph: str, label: str, near: str, view: View) -> sql.Composed:
-    text = _SELECT_LINKS if label == LINK_LABEL else _SELECT_CODE
+@lru_cache(maxsize=512)
+def _edges_statement(
+    graph: str,
+    direction: Direction,
+    labels: tuple[str, ...],
+    is_live: bool,  # noqa: FBT001
+) -> str:
+    """Return the text of a query; putting it together takes longer than the query itself."""
+    selects: list[sql.Composed] = []
+    for near in _ENDS[direction]:
+        if set(labels) & set(_SHOWN_KINDS):
+            selects.append(_select_code(graph, near, is_live=is_live))
+        selects += [
+            _select(graph, label, near) for label in labels if label not in set(_SHOWN_KINDS)
+        ]
+    return (
+        sql.SQL(
+            "SELECT * FROM ({}) edge ORDER BY confidence DESC, kind, source, target LIMIT %(limit)s"
+        )
+        .format(sql.SQL(" UNION ALL ").join(selects))
+        .as_string(None)
+    )
+
+
+def _select_code(graph: str, near: str, *, is_live: bool) -> sql.Composed:
+    through = "" if is_live else ", %(view_layer)s::int, %(view_revision)s::bigint"
+    return sql.SQL(_SELECT_CODE).format(
+        function=sql.Identifier(graph, _FUNCTIONS[near]), through=sql.SQL(through)
+    )
+
+
+def _select(graph: str, label: str, near: str) -> sql.Composed:
+    text = _SELECT_LINKS if label == LINK_LABEL else _SELECT_LINEAGE
     properties = ("c", "r", "o", "s", "w", "kind")
     return sql.SQL(text).format(
         label=sql.Literal(str(label)),
         near=sql.Identifier(near),
-        edges=edges_seen(graph=graph, label=label, condition=_is_near(near), view=view),
+        edges=sql.Identifier(graph, label),
+        is_near=_is_near(near),
         **{key: cypher.property_of(key, table="e") for key in properties},
     )
 

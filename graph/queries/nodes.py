@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 from uuid import UUID
 
@@ -85,24 +86,28 @@ def get_node(
 def nodes_of(*, namespace_id: UUID, vertices: Iterable[int], view: View = LIVE) -> dict[int, Node]:
     """Return the files, symbols and entities among some vertices. A query for each label."""
     keys = _keys_by_label(vertices)
-    symbols = _symbols(view).filter(
-        repository__namespace_id=namespace_id, symbol_id__in=keys[VertexLabel.SYMBOL]
-    )
-    files = _files(view).filter(
-        repository__namespace_id=namespace_id, file_id__in=keys[VertexLabel.FILE]
-    )
-    rows: Iterator[SymbolVersion | FileVersion] = (
-        row
-        for label, found in ((VertexLabel.SYMBOL, symbols), (VertexLabel.FILE, files))
-        if keys[label]
-        for row in found
-    )
-    nodes = {node.vertex: node for node in map(_node, rows)}
+    nodes: dict[int, Node] = {}
+    if keys[VertexLabel.SYMBOL] or keys[VertexLabel.FILE]:
+        parameters: dict[str, Any] = {
+            "namespace": namespace_id,
+            "symbols": keys[VertexLabel.SYMBOL],
+            "files": keys[VertexLabel.FILE],
+            **view_parameters(view),
+        }
+        with connection.cursor() as cursor:
+            cursor.execute(_nodes_statement(view.is_live), parameters)
+            nodes = {node.vertex: node for node in map(_node_of_row, cursor.fetchall())}
     entities = [key for label in _ENTITIES for key in keys[label]]
     if entities:
         found = Entity.objects.filter(namespace_id=namespace_id, pk__in=entities)
         nodes |= {node.vertex: node for node in map(_entity_node, found)}
     return nodes
+
+
+@lru_cache(maxsize=2)
+def _nodes_statement(is_live: bool) -> str:  # noqa: FBT001
+    seen = is_seen(view=View(revision=None if is_live else 0), table="version")
+    return sql.SQL(statements("queries")["nodes_of"]).format(seen=seen).as_string(None)
 
 
 def symbols_by_key(*, keys: Collection[int], view: View = LIVE) -> dict[int, Node]:
@@ -301,21 +306,54 @@ def _entity_node(row: Entity) -> Node:
     )
 
 
-def _file_node(row: FileVersion) -> Node:
-    path = row.file.path
+def _node_of_row(row: tuple[Any, ...]) -> Node:
+    """Return the node of a row of the statement nodes_of: what differs by kind stands last."""
+    key, repository_id, path, language, end_line, *of_symbol = row
+    if of_symbol[0] is None:
+        return _file(key, repository_id, path, language, end_line)
+    kind, name, local_name, ordinal, qualified_name, start_line, *said = of_symbol
+    signature, doc, visibility, is_test, parameters, decorators, cyclomatic, cognitive = said
     return Node(
-        vertex=graph_id(label=VertexLabel.FILE, key=row.file_id),
+        vertex=graph_id(label=VertexLabel.SYMBOL, key=key),
+        id=symbol_id(path=path, local_name=local_name, ordinal=ordinal),
+        repository_id=repository_id,
+        kind=NodeKind(kind),
+        name=name,
+        local_name=local_name,
+        qualified_name=qualified_name,
+        path=path,
+        language=language,
+        start_line=start_line,
+        end_line=end_line,
+        signature=signature,
+        doc=doc,
+        visibility=Visibility(visibility),
+        is_test=is_test,
+        parameters=tuple(parameters),
+        decorators=tuple(decorators),
+        cyclomatic=cyclomatic,
+        cognitive=cognitive,
+    )
+
+
+def _file(key: int, repository_id: UUID, path: str, language: str, lines: int) -> Node:
+    return Node(
+        vertex=graph_id(label=VertexLabel.FILE, key=key),
         id=file_id(path),
-        repository_id=row.repository_id,
+        repository_id=repository_id,
         kind=NodeKind.FILE,
         name=path.rpartition("/")[2],
         local_name="",
         qualified_name=path,
         path=path,
-        language=row.language,
+        language=language,
         start_line=1,
-        end_line=row.lines,
+        end_line=lines,
     )
+
+
+def _file_node(row: FileVersion) -> Node:
+    return _file(row.file_id, row.repository_id, row.file.path, row.language, row.lines)
 
 
 def _symbol_node(row: SymbolVersion) -> Node:

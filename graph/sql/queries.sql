@@ -89,3 +89,21 @@ select entity.key, entity.label::bigint << 48 | entity.id, '', null
 from graph_entity entity
 join graph_repository repository on repository.namespace_id = entity.namespace_id
 where repository.id = %(repository)s and entity.label between 5 and 8 and entity.key = any (%(keys)s)
+
+-- name: nodes_of
+-- Files and symbols of a namespace by their keys; what a file has not is null.
+select version.symbol_id, version.repository_id, symbol.path, version.language, version.end_line, symbol.kind,
+    symbol.name, symbol.local_name, symbol.ordinal, version.qualified_name, version.start_line, version.signature,
+    version.doc, version.visibility, version.is_test, version.parameters, version.decorators, version.cyclomatic,
+    version.cognitive
+from graph_symbolversion version
+join graph_symbol symbol on symbol.id = version.symbol_id
+where version.symbol_id = any (%(symbols)s::bigint[]) and {seen}
+    and version.repository_id in (select id from graph_repository where namespace_id = %(namespace)s)
+union all
+select version.file_id, version.repository_id, file.path, version.language, version.lines, null, null, null, null,
+    null, null, null, null, null, null, null, null, null, null
+from graph_fileversion version
+join graph_sourcefile file on file.id = version.file_id
+where version.file_id = any (%(files)s::bigint[]) and not version.is_removed and {seen}
+    and version.repository_id in (select id from graph_repository where namespace_id = %(namespace)s)

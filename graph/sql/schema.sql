@@ -41,6 +41,12 @@ $$
         'OVERRIDES', 'TYPE_OF', 'DEPENDS_ON', 'HANDLES', 'HTTP_CALLS', 'PUBLISHES_TO', 'SUBSCRIBES_TO']
 $$;
 
+-- The first of them are what snapshots say, in layers and by revision.
+create or replace function codegraph.snapshot_edge_labels() returns text[] language sql immutable as
+$$
+    select (codegraph.code_edge_labels())[1:9]
+$$;
+
 create or replace function codegraph.lineage_edge_labels() returns text[] language sql immutable as
 $$
     select array['MODIFIED_BY', 'PART_OF', 'CO_CHANGED']
@@ -172,8 +178,62 @@ $$
 begin
     perform codegraph.install_traversal(graph_name, 'dependents', 'end_id', 'start_id');
     perform codegraph.install_traversal(graph_name, 'dependencies', 'start_id', 'end_id');
+    perform codegraph.install_edges(graph_name, 'edges_out', 'start_id');
+    perform codegraph.install_edges(graph_name, 'edges_in', 'end_id');
 end
 $$;
+
+-- Functions of the graph that return the edges at some vertices, of some labels of code; live, and as
+-- seen through an overlay:
+--
+--   edges_out(vertices, labels, minimum_confidence, read_limit)
+--   edges_out(vertices, labels, minimum_confidence, read_limit, layer, revision)
+--
+-- Of each label no more than read_limit are read. Planning this costs more than running it: functions
+-- keep their plans for as long as a connection lasts.
+create or replace function codegraph.install_edges(graph_name text, function_name text, near text)
+returns void language plpgsql as
+$install$
+declare
+    is_near constant text := format('%I = any (near)', near);
+    shown constant text := format($select$
+        (select %%1$L::text, start_id::bigint, end_id::bigint, coalesce(%1$s::float8, 1), coalesce(%2$s::text, ''),
+            %3$s, coalesce(%4$s, 0), %5$I::bigint
+        from (%%2$s) edge
+        where %%1$L = any (labels) and coalesce(%1$s::float8, 1) >= minimum
+        limit read_limit) $select$,
+        codegraph.property('c'), codegraph.property('r'), codegraph.number_property('o'),
+        codegraph.number_property('s'), near);
+    live constant text := (
+        select string_agg(
+            format(shown, label, format('select * from %I.%I where %s and %s',
+                graph_name, label, is_near, codegraph.is_head())),
+            ' union all ')
+        from unnest(codegraph.code_edge_labels()) label
+    );
+    seen constant text := (
+        select string_agg(
+            format(shown, label,
+                case when label = any (codegraph.snapshot_edge_labels())
+                    then codegraph.edges_through(graph_name, label, is_near, '$5')
+                    else format('select * from %I.%I where %s and %s',
+                        graph_name, label, is_near, codegraph.is_head())
+                end),
+            ' union all ')
+        from unnest(codegraph.code_edge_labels()) label
+    );
+    head constant text := $head$
+create or replace function %1$I.%2$I(
+    vertices bigint[], labels text[], minimum float8, read_limit bigint%3$s)
+returns table (label text, source bigint, target bigint, confidence float8, rule text, line_offset bigint,
+    sources bigint, origin bigint) language plpgsql stable
+set search_path = ag_catalog, public set plan_cache_mode = force_generic_plan as %4$L $head$;
+    body constant text := 'declare near graphid[] := vertices::graphid[]; begin return query %s; end';
+begin
+    execute format(head, graph_name, function_name, '', format(body, live));
+    execute format(head, graph_name, function_name, ', layer int, revision bigint', format(body, seen));
+end
+$install$;
 
 -- Functions of the graph that walk facts from the seeds, level by level, nearest first, without the
 -- seeds; the first over the live graph, the second through an overlay (see graph.values.View):
@@ -199,7 +259,7 @@ declare
     seen_edges constant text := (
         select string_agg(
             format('select %1$s as far from (%2$s) edge', far,
-                codegraph.edges_through(graph_name, label, near || ' = any (frontier)')),
+                codegraph.edges_through(graph_name, label, near || ' = any (frontier)', '$4')),
             ' union all ')
         from unnest(codegraph.dependency_labels()) label
     );
@@ -247,9 +307,10 @@ end
 $install$;
 
 -- The text of a query for the edges of a label that are seen through a view and that meet a
--- condition: `layer` and `revision` are names where it is put in. Those of the base that are live,
--- those that ended since, and the overlay's own; graph.queries.seen reads them alike.
-create or replace function codegraph.edges_through(graph_name text, label text, condition text)
+-- condition: `layer` (also as a parameter, which cannot be mistaken for a column) and `revision` are
+-- names where it is put in. Those of the base that are live, those that ended since, and the overlay's
+-- own; graph.queries.seen reads them alike.
+create or replace function codegraph.edges_through(graph_name text, label text, condition text, layer text)
 returns text language sql stable as
 $$
     select format(
@@ -260,7 +321,7 @@ $$
         graph_name, label, condition, codegraph.is_head(), codegraph.is_aside(),
         codegraph.number_property('vf'), codegraph.number_property('vt'),
         format('not exists (select from public.graph_fileversion shadow where shadow.file_id = %s'
-            ' and shadow.layer = $4 and shadow.layer > 0 and shadow.valid_to is null)',
-            codegraph.number_property('f')),
+            ' and shadow.layer = %s and shadow.layer > 0 and shadow.valid_to is null)',
+            codegraph.number_property('f'), layer),
         codegraph.number_property('l'))
 $$;

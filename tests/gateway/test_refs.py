@@ -73,7 +73,7 @@ def test_a_branch_is_answered_as_its_checkout_would_be(branch: Team) -> None:
     ],
 )
 def test_what_a_branch_removed_is_not_found_on_it(
-    branch: Team, tool: str, arguments: dict[str, str]
+    branch: Team, tool: str, arguments: dict[str, Any]
 ) -> None:
     assert _ask(branch, tool, **arguments, ref="topic").code == "not_found"
     assert _ask(branch, tool, **arguments).code == "ok"
@@ -115,7 +115,7 @@ def test_the_branch_of_the_connection_is_answered_for_when_it_is_indexed(branch:
 
 def test_a_private_work_tree_is_seen_by_its_user_and_by_nobody_else(team: Team) -> None:
     put(team, ref_name="worktree:laptop", owner=team.writer)
-    question = {"qualified_name": "refund", "ref": "worktree:laptop"}
+    question: dict[str, Any] = {"qualified_name": "refund", "ref": "worktree:laptop"}
 
     mine = _ask(team, "get_symbol_info", who=team.writer, **question)
     assert mine.content["symbol"]["id"] == "sym:app/refund.py#refund"
