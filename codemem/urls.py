@@ -4,7 +4,7 @@ from django.contrib import admin
 from django.urls import include, path
 from django.views.generic import RedirectView
 
-from codemem.gateway import exposition, health, mcp, openapi, resources, rest, reviews
+from codemem.gateway import exposition, health, mcp, openapi, resources, rest, reviews, webhooks
 
 rest.api.add_router("/tools", rest.tools_router())
 rest.api.add_router("/reviews", reviews.reviews_router())
@@ -29,6 +29,8 @@ urlpatterns = [
     path("api/openapi.json", openapi.document),
     path("api/docs", openapi.viewer),
     path("api/", include(resources.router.urls)),
+    # Git hosts tell of pushes.
+    path("webhooks/<str:provider>/<uuid:repository_id>", webhooks.receive),
     # Probes.
     path("healthz", health.alive),
     path("readyz", health.ready),

@@ -186,6 +186,7 @@ def _index(run: _Run) -> None:
     repository = run.record.repository
     with run.step(IndexRun.Step.FETCHING):
         mirror = _fetched(run, repository)
+        _forget_gone_branches(repository, mirror)
         ref = run.record.ref or repository.default_branch
         commit = _head(mirror, repository, ref)
         _note_head(repository, mirror, ref, commit)
@@ -465,6 +466,14 @@ def _fetched(run: _Run, repository: Repository) -> Mirror:
         repository.default_branch = mirror.default_branch(repository.url)
         graph.set_default_branch(repository_id=repository.pk, branch=repository.default_branch)
     return mirror
+
+
+def _forget_gone_branches(repository: Repository, mirror: Mirror) -> None:
+    """Drop what the graph shows of branches that the remote has no more."""
+    known = graph_queries.list_branches(repository_id=repository.pk)
+    gone = known - mirror.branches().keys() - {repository.default_branch} if known else ()
+    for branch in gone:
+        graph.forget_branch(repository_id=repository.pk, ref_name=branch)
 
 
 def _head(mirror: Mirror, repository: Repository, ref: str) -> CommitInfo:

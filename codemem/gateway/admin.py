@@ -14,6 +14,7 @@ from django.utils import timezone
 
 from codemem.accounts.admin import ReadOnly, SentencesForErrors, adopt
 from codemem.accounts.models import User
+from codemem.gateway.webhooks import webhook_secret
 from graph import services as graph
 from graph.models import Repository, RepositoryAlias
 from graph.remotes import redact_credentials
@@ -48,7 +49,7 @@ class RepositoryAdmin(SentencesForErrors[Repository]):
     list_display = ["name", "namespace", "address", "default_branch", "created_at"]
     list_filter = ["namespace"]
     search_fields = ["name", "url"]
-    fields = ["namespace", "name", "url", "default_branch"]
+    fields = ["namespace", "name", "url", "default_branch", "webhook"]
     inlines = [AliasInline]
     actions = ["index_now"]
 
@@ -68,7 +69,7 @@ class RepositoryAdmin(SentencesForErrors[Repository]):
         request: HttpRequest,  # noqa: ARG002
         obj: Repository | None = None,
     ) -> list[str]:
-        return ["namespace"] if obj else []
+        return ["namespace", "webhook"] if obj else ["webhook"]
 
     def save_model(
         self,
@@ -93,6 +94,16 @@ class RepositoryAdmin(SentencesForErrors[Repository]):
     def has_delete_permission(self, request: HttpRequest, obj: Repository | None = None) -> bool:  # noqa: ARG002
         """Deleting would take memories along; archiving the namespace closes it."""
         return False
+
+    @admin.display(description="webhook")
+    def webhook(self, repository: Repository) -> str:
+        """Return what to enter at the git host, so that pushes are indexed at once."""
+        if repository._state.adding:  # noqa: SLF001  the only way to tell: the id is there already
+            return "Shown when the repository is saved."
+        return (
+            f"POST /webhooks/<github, gitlab, gitea or forgejo>/{repository.pk}, as JSON,"
+            f" secret {webhook_secret(repository.pk)}"
+        )
 
     @admin.display(description="address")
     def address(self, repository: Repository) -> str:

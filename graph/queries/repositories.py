@@ -114,6 +114,12 @@ def get_ref_state(*, repository_id: UUID, ref: str | None, user_id: int | None =
     )
 
 
+def list_branches(*, repository_id: UUID) -> set[str]:
+    """Return the names of the branches that were seen or have an overlay. Two queries."""
+    seen = Ref.objects.filter(repository_id=repository_id).values_list("name", flat=True)
+    return {*seen, *(layer.ref_name for layer in list_layers(repository_id=repository_id))}
+
+
 def _work_tree_state(repository_id: UUID, ref: str, user_id: int | None) -> RefState:
     layer = None
     if user_id is not None:

@@ -223,3 +223,18 @@ def test_a_branch_with_other_project_files_is_resolved_as_a_whole(mirrored, sour
     assert set(shadowed.values_list("file__path", flat=True)) == {
         *("go.mod", "shop/order.py", "store/store.go", "store/dial.go")
     }
+
+
+def test_a_branch_that_is_gone_is_forgotten_by_the_next_fetch(mirrored, source):
+    source.commit(MIXED)
+    run(mirrored)
+    source.git("checkout", "-q", "-b", "feature")
+    source.commit({"shop/order.py": None})
+    run(mirrored, ref="feature")
+    source.git("checkout", "-q", "main")
+    source.git("branch", "-q", "-D", "feature")
+
+    run(mirrored)
+
+    assert not FileVersion.objects.filter(repository=mirrored, layer__gt=0).exists()
+    assert not graph.get_ref_state(repository_id=mirrored.pk, ref="feature").is_known
