@@ -13,6 +13,7 @@ from typing import Any
 from uuid import UUID
 
 import structlog
+from django.core.exceptions import ObjectDoesNotExist
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.utils.crypto import constant_time_compare, salted_hmac
@@ -22,7 +23,6 @@ from django.views.decorators.http import require_POST
 from codemem.gateway import body
 from codemem.gateway.errors import BodyMalformed, BodyTooLarge, ErrorReport, response, translate
 from graph import queries as graph
-from graph.models import Repository
 from indexing import services
 from workers import queue
 
@@ -103,7 +103,7 @@ def _accepted(
             return JsonResponse({"ignored": "The graph shows this commit already."})
         # A branch that is gone is noticed by whichever run fetches next.
         return _queued(repository_id, name if commit else "")
-    except Repository.DoesNotExist:
+    except ObjectDoesNotExist:
         return response(_UNKNOWN)
 
 
