@@ -169,7 +169,7 @@ class Attribution:
     def _distribution(self, top: str) -> str:
         if top in self.modules:
             return self.modules[top].name
-        name = normalized(Manager.PYPI, top)
+        name = normalized(Manager.PYPI, top).strip("-")
         if (Manager.PYPI.value, name) in self._declared:
             return name
         known = _DISTRIBUTIONS.get(name)

@@ -15,7 +15,7 @@ import yaml
 Place = int | str
 """Where an argument stands: its position, from the end when negative, or its keyword."""
 
-RULES_VERSION: Final = 1
+RULES_VERSION: Final = 2
 """Raise when the same facts would be read otherwise: every file is then read again."""
 
 

@@ -16,6 +16,7 @@ from indexing.facts import Binding, BindingSource, ReferenceKind, Site
 
 _KNOWN, _LIKELY = 0.9, 0.5
 _ANY = "ANY"
+_METHODS = frozenset("GET POST PUT PATCH DELETE HEAD OPTIONS".split())
 
 
 def requests_in(source: Source, rules: Iterable[ClientRules]) -> Iterator[RequestFact]:
@@ -77,12 +78,20 @@ class _Library:
         head = (steps_of(site.receiver) or ("",))[0]
         if site.receiver in self.rules.modules and self._is_of_library(head):
             return _KNOWN, NOTHING
-        binding = self.source.binding_of(site.receiver, site.scope)
+        binding = self.source.binding_of(site.receiver, site.scope) or self._behind_chain(site)
         if binding is not None:
             return self._bound(binding)
         if self.rules.receivers.fullmatch(steps_of(site.receiver)[-1] if site.receiver else ""):
             return _LIKELY, NOTHING
         return None
+
+    def _behind_chain(self, site: Site) -> Binding | None:
+        """Return what a fluent chain begins with: `builder.build().get().uri(...)`."""
+        steps = steps_of(site.receiver or "")
+        if "()" not in steps:
+            return None
+        names = [step for step in steps[: steps.index("()") - 1] if step != "this"]
+        return self.source.binding_of(names[0], site.scope) if len(names) == 1 else None
 
     def _is_of_library(self, name: str) -> bool:
         """Tell whether a name is the library's: imported from it, or global in its language."""
@@ -104,9 +113,9 @@ class _Library:
     def _bound(self, binding: Binding) -> tuple[float, Text] | None:
         if binding.source is BindingSource.TYPE:
             name = binding.text.strip("*&? ").partition("<")[0]
-            short = name.rpartition(".")[2]
-            is_client = not self.rules.types.isdisjoint({name, short}) or any(
-                maker in (name, short) for maker in self.rules.makers
+            names = {name, name.rpartition(".")[2], name.partition(".")[0]}
+            is_client = not self.rules.types.isdisjoint(names) or any(
+                maker in names for maker in self.rules.makers
             )
             return (_KNOWN, NOTHING) if is_client else None
         made = binding.text.removesuffix("()")
@@ -122,7 +131,11 @@ class _Library:
             method = said.text if said.is_literal else said.text.rpartition(".")[2]
             method = method.removeprefix("Method").upper()
             return (method if method.isalpha() else _ANY,)
-        return (self.rules.names.get(site.name, _ANY if places else "GET"),)
+        method = self.rules.names.get(site.name, _ANY if places else "GET")
+        if method == _ANY:  # client.get().uri("/x")
+            chain = [step.upper() for step in steps_of(site.receiver or "")]
+            method = next((step for step in reversed(chain) if step in _METHODS), _ANY)
+        return (method,)
 
 
 def _base(site: Site | None, places: tuple[Place, ...]) -> Text:

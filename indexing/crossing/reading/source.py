@@ -132,7 +132,7 @@ class Source:
     def names(self) -> Iterator[NameFact]:
         """Yield every name that an import binds."""
         for one in self.facts.imports:
-            local = one.alias or one.name or one.module
+            local = one.alias or one.name or last_segment(one.module)
             yield NameFact(local, one.name, one.module, one.line)
 
     def constants(self) -> Iterator[ConstantFact]:
@@ -204,6 +204,12 @@ class Source:
             if not one.alias and not one.name:
                 found[one.module.partition(".")[0]] = one.module
         return found
+
+
+def last_segment(module: str) -> str:
+    """Return what a package is called by its path: its last part that is no major version."""
+    parts = [part for part in module.split("/") if not re.fullmatch(r"v\d+", part)]
+    return parts[-1] if parts else module
 
 
 def callee(site: Site) -> str:

@@ -73,6 +73,16 @@ def test_go_clients() -> None:
     }
 
 
+def test_a_fluent_client_says_its_method_before_its_url() -> None:
+    text = (
+        "package x;\nimport org.springframework.web.reactive.function.client.WebClient;\n"
+        "public class C {\n  private final WebClient.Builder builder;\n"
+        "  public Object owner(int id) {\n    return builder.build().get()\n"
+        '      .uri("http://customers-service/owners/{id}", id).retrieve();\n  }\n}\n'
+    )
+    assert requests({"C.java": text}) == {"GET customers-service/owners/{}"}
+
+
 def test_kafka_topics_are_literals_and_constants() -> None:
     assert messages(
         {

@@ -238,6 +238,36 @@ def test_what_is_deleted_crosses_nothing_any_more(
     assert _age_edges(namespace, EdgeKind.SUBSCRIBES_TO) == set()
 
 
+def test_a_group_handed_to_another_package_is_the_prefix_of_its_routes(
+    namespace: Namespace, server_folders: None, tmp_path: Path
+) -> None:
+    checkout = Checkout(tmp_path / "gin")
+    checkout.commit(
+        {
+            "go.mod": "module example.org/shop\n\nrequire github.com/gin-gonic/gin v1.10.0\n",
+            "main.go": (
+                'package main\n\nimport (\n\t"example.org/shop/users"\n'
+                '\t"github.com/gin-gonic/gin"\n)\n\nfunc main() {\n\tr := gin.Default()\n'
+                '\tv1 := r.Group("/api")\n\tusers.Register(v1.Group("/users"))\n}\n'
+            ),
+            "users/models.go": "package users\n\ntype User struct{}\n",
+            "users/routers.go": (
+                'package users\n\nimport "github.com/gin-gonic/gin"\n\n'
+                "func Register(router *gin.RouterGroup) {\n"
+                '\trouter.GET("/:name", Show)\n}\n\nfunc Show(c *gin.Context) {}\n'
+            ),
+        }
+    )
+    repository = register(namespace, checkout, "gin")
+    index(repository)
+    _refresh(repository)
+    (row,) = Endpoint.objects.filter(repository=repository)
+    assert (row.method, row.route, row.handler_name) == ("GET", "/api/users/{name}", "Show")
+    assert _edges(repository, EdgeKind.HANDLES) == {
+        ("HANDLES", "sym:users/routers.go#Show", "endpoint:gin:GET /api/users/{}")
+    }
+
+
 def test_nothing_crosses_between_namespaces(
     shop: dict[str, Repository], outsider: object, tmp_path: Path
 ) -> None:
