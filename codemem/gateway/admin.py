@@ -20,7 +20,7 @@ from graph.models import Repository, RepositoryAlias
 from graph.remotes import redact_credentials
 from indexing import services as indexing
 from indexing.findings import services as findings
-from indexing.models import Finding, History, IndexRun
+from indexing.models import Finding, History, IndexRun, ScipRun
 from workers import queue
 
 
@@ -126,6 +126,15 @@ class RepositoryAdmin(SentencesForErrors[Repository]):
         transaction.on_commit(
             lambda: messages.success(request, f"{repository.name} will be indexed by a worker.")
         )
+
+
+@admin.register(ScipRun)
+class ScipRunAdmin(ReadOnly[ScipRun]):
+    """What compilers' indexers did, and why one did not."""
+
+    list_display = ["indexer", "repository", "state", "reason", "commit", "started_at", "seconds"]
+    list_filter = ["state", "indexer", "repository"]
+    list_select_related = ["repository"]
 
 
 class DismissalForm(ActionForm):
