@@ -10,7 +10,15 @@ from dataclasses import dataclass, field
 from graph.values import Delta, EdgeFact, EntityFact, FileFact, SymbolFact
 from indexing.answers import Answers
 from indexing.contents import Unread
-from indexing.dependencies import FileNumbers, FindAnswers, KeptTree, Numbering, no_answers
+from indexing.dependencies import (
+    FileNumbers,
+    FindAnswers,
+    KeptTree,
+    Numbering,
+    keep_texts,
+    kept_texts,
+    no_answers,
+)
 from indexing.facts import BlobFacts
 from indexing.git import TreeEntry
 from indexing.languages import language_of
@@ -156,10 +164,21 @@ def _manifests(
         for path, entry in entries.items()
         if entry is not None and is_manifest(path)
     }
-    texts = read_texts({*before.values(), *after.values()})
+    texts = _texts({*before.values(), *after.values()}, read_texts)
     known = read_manifests(_by_path(before, texts))
     if before != after and read_manifests(_by_path(after, texts)) != known:
         raise TooDifferent("Project files say another thing about how imports find files.")
+    return known
+
+
+def _texts(blobs: set[str], read_texts: ReadTexts) -> dict[str, bytes]:
+    """Return texts of project files: those that are kept, and the others once they are read."""
+    known = kept_texts(blobs=blobs)
+    unknown = blobs - known.keys()
+    if unknown:
+        read = read_texts(unknown)
+        keep_texts(read)
+        known |= read
     return known
 
 

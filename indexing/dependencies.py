@@ -4,6 +4,7 @@ A push, a branch and a work tree are all resolved as changes to a tree that is k
 (`indexing.resolution.changes`). Reads what they need of it and nothing else.
 """
 
+import zlib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,7 @@ from graph.statements import statements
 from graph.values import FileFact, RevisionValue
 from indexing.answers import Answers
 from indexing.facts import EXTRACTOR_VERSION, BlobFacts
-from indexing.models import FileDependencies, KeptResolution
+from indexing.models import FileDependencies, KeptResolution, ManifestText
 from indexing.resolution import RULES_VERSION, FileResolution, is_manifest
 from indexing.resolution.changes import number_of
 from indexing.resolution.reading import Key
@@ -218,14 +219,28 @@ def keep_changes(
         _open(repository_id, revision, files)
 
 
-def forget_before(*, repository_id: UUID, revision: int) -> int:
-    """Drop what no revision from this one on needs, and return how many rows that were."""
-    ended = FileDependencies.objects.filter(repository_id=repository_id, valid_to__lte=revision)
-    count, _ = ended.delete()
-    KeptResolution.objects.filter(repository_id=repository_id, whole_since__lt=revision).update(
-        whole_since=revision
+def keep_texts(texts: Mapping[str, bytes]) -> None:
+    """Keep the texts of project files by blob id: not every process has a mirror."""
+    ManifestText.objects.bulk_create(
+        (ManifestText(blob=blob, text=zlib.compress(text)) for blob, text in sorted(texts.items())),
+        ignore_conflicts=True,
     )
-    return count
+
+
+def kept_texts(*, blobs: Collection[str]) -> dict[str, bytes]:
+    """Return the texts of project files that are kept. One query."""
+    rows = ManifestText.objects.filter(blob__in=blobs).values_list("blob", "text")
+    return {blob: zlib.decompress(bytes(text)) for blob, text in rows}
+
+
+def prune() -> int:
+    """Drop what files depended on before the oldest revision that anybody may rest on.
+
+    Follows the graph's own pruning. Return how many rows that were.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute(statements("dependencies", _STATEMENTS)["prune"])
+        return int(cursor.rowcount)
 
 
 def _version() -> str:

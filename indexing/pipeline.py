@@ -423,6 +423,7 @@ def _resolved_whole(source: _Source) -> _Whole:
         facts = {path: found for path, found in read.items() if isinstance(found, BlobFacts)}
         manifests = {entry.path: entry.blob for entry in tree if is_manifest(entry.path)}
         texts = _texts(source.mirror, manifests.values())
+        dependencies.keep_texts(texts)
     with run.step(IndexRun.Step.RESOLVING):
         known = {path: texts[blob] for path, blob in manifests.items() if blob in texts}
         numbering = Numbering(source.repository.pk)

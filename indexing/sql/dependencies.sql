@@ -65,3 +65,12 @@ where file.repository_id = %(repository)s and file.path = any (%(paths)s) and ve
     and version.valid_from <= %(revision)s
     and (version.valid_to is null or version.valid_to > %(revision)s)
     and version.language <> '' and version.skipped = ''
+
+-- name: prune
+-- What ended before the oldest revision that is whole: overlays rest on whole ones only.
+delete from indexing_filedependencies kept
+using (
+    select repository_id, min(id) as oldest from graph_revision
+    where layer = 0 and is_whole group by repository_id
+) revision
+where kept.repository_id = revision.repository_id and kept.valid_to <= revision.oldest

@@ -83,7 +83,8 @@ def _fill(target: Path, source: Path, size: int) -> Path:
             shutil.copyfile(file, path)
         count += len(files)
         copy += 1
-    return sorted(target.rglob("*.py"))[count // 2]
+    made = sorted(path for path in target.rglob("*.py") if path.stat().st_size)
+    return made[len(made) // 2]
 
 
 def _pushed(text: str, name: str) -> str:

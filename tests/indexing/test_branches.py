@@ -5,9 +5,9 @@ import random
 import pytest
 
 from graph import queries as graph
-from graph.models import FileVersion, Repository
+from graph.models import FileVersion, Repository, Revision
 from graph.values import View
-from indexing import queries
+from indexing import dependencies, queries
 from indexing.models import FileDependencies, IndexRun
 from tests.factories import make_namespace
 from tests.indexing.checkout import Checkout, register
@@ -238,3 +238,19 @@ def test_a_branch_that_is_gone_is_forgotten_by_the_next_fetch(mirrored, source):
 
     assert not FileVersion.objects.filter(repository=mirrored, layer__gt=0).exists()
     assert not graph.get_ref_state(repository_id=mirrored.pk, ref="feature").is_known
+
+
+def test_what_no_branch_rests_on_is_pruned_and_nothing_else(mirrored, source):
+    source.commit(MIXED)
+    run(mirrored)
+    source.commit({"shop/price.py": MIXED["shop/price.py"].replace("net", "gross")})
+    run(mirrored)
+    before = dependencies_of(mirrored)
+    first, second = Revision.objects.filter(repository=mirrored).order_by("pk")
+
+    assert dependencies.prune() == 0
+    Revision.objects.filter(pk=first.pk).update(is_whole=False)
+
+    assert dependencies.prune() == 2
+    assert dependencies_of(mirrored) == before
+    assert not FileDependencies.objects.filter(valid_to__lte=second.pk).exists()

@@ -7,7 +7,7 @@ from django.utils import timezone
 from codemem.embedding import EmbeddingUnavailable
 from graph import queries as graph_queries
 from graph import services as graph
-from indexing import embedding
+from indexing import dependencies, embedding
 from indexing import services as indexing
 from memory import services as memory
 from workers import queue
@@ -63,3 +63,4 @@ def prune_graph() -> None:
     """Delete what ended in the graph and what nobody may read any more."""
     for namespace_id in graph_queries.namespaces_with_repositories():
         graph.prune(namespace_id=namespace_id, now=timezone.now())
+    dependencies.prune()
