@@ -133,6 +133,7 @@ def _remove(repository: "Repository") -> None:
     shutil.rmtree(mirror_path(repository.pk), ignore_errors=True)
     namespace = repository.namespace
     cypher.drop_graph(namespace.pk)
+    repository.delete()
     namespace.delete()
 
 
