@@ -245,11 +245,11 @@ class _Edges:
             )
 
     def _code(self, outer: list[tuple[str, OuterImport]]) -> Iterator[_Wanted]:
-        siblings = [
-            one
-            for one in queries.own_packages(namespace_id=self._namespace_id)
-            if one.repository_id != self._repository.pk
-        ]
+        packages = queries.own_packages(namespace_id=self._namespace_id)
+        siblings = [one for one in packages if one.repository_id != self._repository.pk]
+        mine = {
+            (one.manager, one.name) for one in packages if one.repository_id == self._repository.pk
+        }
         declared = list(
             PackageDependency.objects.filter(repository=self._repository)
             .values_list("manager", "name", "alias")
@@ -258,8 +258,12 @@ class _Edges:
         tops = {one.module.partition(".")[0] for _, one in outer if one.manager == Manager.PYPI}
         modules = modules_of_siblings(tops=tops, siblings=siblings)
         attribution = Attribution(declared, siblings, modules)
+        # An import of its own package that resolution did not find leads nowhere, but not out.
         attributed = [
-            found for path, one in outer if (found := attribution.of(path, one)) is not None
+            found
+            for path, one in outer
+            if (found := attribution.of(path, one)) is not None
+            and (one.manager, found.package) not in mine
         ]
         for one in attributed:
             yield from self._imports_package(one)

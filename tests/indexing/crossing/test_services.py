@@ -50,6 +50,7 @@ MODEL = {
     "src/shop_model/__init__.py": "from shop_model.order import Order\n",
     "src/shop_model/order.py": "class Order:\n    pass\n",
     "src/shop_model/money.py": "def cents(x):\n    return x\n",
+    "examples/old.py": "from shop_model.gone import nothing\n",
 }
 WEB = {
     "package.json": '{"name": "@shop/web", "dependencies": {"axios": "^1"}}',
@@ -185,6 +186,12 @@ def test_callers_in_other_repositories_are_neighbors_and_dependents(
     assert (caller.node.id, caller.edge.line) == ("sym:orders/routes.py#show", 13)
     reached = graph.dependents(namespace_id=namespace.pk, vertices=[node.vertex], max_depth=1)
     assert "sym:orders/routes.py#show" in {one.node.id for one in reached.dependents}
+
+
+def test_an_import_of_ones_own_package_is_none_of_anothers(shop: dict[str, Repository]) -> None:
+    _refresh_all(shop)
+    assert not OuterPackage.objects.filter(repository=shop["model"]).exists()
+    assert _edges(shop["model"]) == set()
 
 
 def test_packages_depend_on_packages(shop: dict[str, Repository]) -> None:
