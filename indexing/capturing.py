@@ -159,6 +159,7 @@ class Capture:
         self.language = language
         self.text = Text(source)
         self.is_generated = bool(_GENERATED.search(source[:_GENERATED_PROBE_BYTES]))
+        self.is_whole = True
         self.package = ""
         self.definitions: list[Found] = []
         self.docs: dict[int, Span] = {}
@@ -175,11 +176,13 @@ class Capture:
     def read(self, root: Node) -> None:
         """Take in every match below `root`."""
         readers: dict[int, Callable[[Captures], None]] = {}
-        for pattern, nodes in grammar_of(self.language).cursor.matches(root):
+        cursor = grammar_of(self.language).cursor
+        for pattern, nodes in cursor.matches(root):
             reader = readers.get(pattern)
             if reader is None:
                 reader = readers[pattern] = self._reader_of(nodes)
             reader(nodes)
+        self.is_whole = not cursor.did_exceed_match_limit
 
     def _reader_of(self, nodes: Captures) -> Callable[[Captures], None]:
         marking = next(

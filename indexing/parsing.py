@@ -111,5 +111,11 @@ def _facts(capture: Capture, *, lines: int, has_error: bool) -> BlobFacts:
         bindings=bindings,
         sites=tuple(sites_of(capture, found)),
         has_error=has_error,
-        gave_up=None if is_whole else "definitions",
+        gave_up=_gave_up(capture, is_whole=is_whole),
     )
+
+
+def _gave_up(capture: Capture, *, is_whole: bool) -> str | None:
+    if not is_whole:
+        return "definitions"
+    return None if capture.is_whole else "matches"

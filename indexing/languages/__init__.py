@@ -45,6 +45,11 @@ class Grammar(NamedTuple):
     cursor: QueryCursor
 
 
+_MATCH_LIMIT = 1024
+"""Matches begun at once. Code needs a few; deeply broken text takes quadratic time without."""
+
+QUERIES = resources.files(__name__) / "queries"
+
 _BY_NAME = {language.name: language for language in LANGUAGES}
 _BY_EXTENSION = {extension: language for language in LANGUAGES for extension in language.extensions}
 
@@ -66,11 +71,11 @@ def grammar_of(language: Language) -> Grammar:
     """Load a language's grammar and compile its queries, once per process."""
     factory = getattr(importlib.import_module(language.grammar), language.factory)
     loaded = TreeSitterLanguage(factory())
-    return Grammar(Parser(loaded), QueryCursor(Query(loaded, _query_text(language))))
+    query = Query(loaded, _query_text(language))
+    return Grammar(Parser(loaded), QueryCursor(query, match_limit=_MATCH_LIMIT))
 
 
 def _query_text(language: Language) -> str:
-    folder = resources.files(__name__) / "queries"
     return "\n".join(
-        (folder / f"{name}.scm").read_text(encoding="utf-8") for name in language.queries
+        (QUERIES / f"{name}.scm").read_text(encoding="utf-8") for name in language.queries
     )
