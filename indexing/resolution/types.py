@@ -124,7 +124,8 @@ class Types:
             return (owner,) if owner else (EXTERNAL,)
         bound = self._type_parameter(path, scope, name)
         if bound is not None:
-            return self.types_named(path, bound.scope, bound.text, kinds)
+            # Not types_named: names may be bound to each other, and `bound` notices.
+            return self.bound(path, bound) or (EXTERNAL,)
         values = self._named(path, scope, tuple(name.split(".")))
         symbols = [value for value in values if isinstance(value, Symbol)]
         best = self.program.best(symbols, kinds)

@@ -151,6 +151,11 @@ def test_broken_text_costs_little(language, source):
     assert time.process_time() - start < 10
 
 
+def test_names_bound_to_each_other_have_no_type():
+    tree = resolved({"a.c": "void f(a *b, b *a) { a->x(); b->y(); }\n"})
+    assert [symbol.name for symbol in tree.resolution.symbols] == ["f"]
+
+
 QUALIFIED = [
     ({"Cargo.toml": '[package]\nname = "my-app"\n', "src/a/mod.rs": "fn f() {}"}, "my_app.a.f"),
     ({"src/S.java": "package a.b;\nclass S {}\n"}, "a.b.S"),
