@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+from graph.values import EdgeKind
 from indexing.extraction import Job, Skipped, extract_all
 from indexing.facts import BlobFacts
 from indexing.languages import Language, language_of
@@ -52,7 +53,7 @@ def _report(repository: Path) -> None:
     name = repository.parent.name if repository.name in ("repo", "git") else repository.name
     print(
         f"{name:24} {len(files):6} {sum(facts.lines for facts in files.values()):8} "
-        f"{len(resolution.symbols):8} {len(resolution.edges):8} {edges['CALLS']:7} "
+        f"{len(resolution.symbols):8} {len(resolution.edges):8} {edges[EdgeKind.CALLS]:7} "
         f"{_cpu_seconds() - started:6.1f} {memory:5}  {dict(languages.most_common(4))}; "
         f"{dict(skipped)}",
         flush=True,
