@@ -22,7 +22,7 @@ from graph.values import (
     SymbolFact,
 )
 
-DIGEST_VERSION: Final = b"2"
+DIGEST_VERSION: Final = b"3"
 """Raise when other rows follow from the same facts: every file is then written again."""
 
 
@@ -103,6 +103,7 @@ def version_columns(fact: SymbolFact) -> tuple[object, ...]:
         kind=fact.kind,
         path=fact.path,
         name=fact.name,
+        local_name=fact.local_name,
         signature=signature,
         doc=doc,
         source_text=source_text,
@@ -112,7 +113,8 @@ def version_columns(fact: SymbolFact) -> tuple[object, ...]:
         qualified_name=fact.qualified_name,
         path=fact.path,
         signature=signature,
-        doc=doc,
+        # Of a document every word counts, of code what is said of it.
+        doc=source_text if fact.kind is NodeKind.DOCUMENT else doc,
     )
     return (
         *(fact.qualified_name, fact.start_line, fact.end_line, fact.language, fact.visibility),

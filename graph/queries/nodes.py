@@ -387,6 +387,7 @@ def _text(row: SymbolVersion) -> str:
         kind=symbol.kind,
         path=symbol.path,
         name=symbol.name,
+        local_name=symbol.local_name,
         signature=row.signature,
         doc=row.doc,
         source_text=row.source_text,

@@ -17,7 +17,7 @@ register({graph.NotRanked: ("not_ranked", 409)})
 
 Kind = Literal[
     "file", "module", "class", "interface", "enum", "type", "function", "method", "field",
-    "variable", "macro",
+    "variable", "macro", "document",
 ]  # fmt: skip
 Dependency = Literal["CALLS", "REFERENCES", "IMPORTS", "INHERITS", "IMPLEMENTS"]
 _DEFAULT_DAMPING = 0.85
@@ -230,13 +230,14 @@ def test_impact(call: Call, arguments: TestImpactArguments) -> TestImpactResult:
     have changed them.
     """
     place = scopes.repository_to_read(call, arguments, Action.READ_GRAPH)
-    _, code = scopes.ref_to_read(call, arguments, place.repository)
-    vertices = [_vertex(place, name) for name in arguments.symbols]
+    state, code = scopes.ref_to_read(call, arguments, place.repository)
+    vertices = [views.node_named(place, name, view=state.view).vertex for name in arguments.symbols]
     reached = graph.dependents(
         namespace_id=place.namespace.id,
         vertices=vertices,
         max_depth=arguments.max_depth,
         node_limit=_TESTS_AMONG,
+        view=state.view,
     )
     tests = [found for found in reached.dependents if found.node.is_test]
     shown = [

@@ -1,6 +1,8 @@
 """Tools about what the code is: search, symbols, dependents, traversal."""
 
+from collections.abc import Mapping
 from typing import Literal
+from uuid import UUID
 
 from pydantic import Field
 
@@ -8,7 +10,7 @@ from codemem.accounts.values import Action
 from codemem.embedding import EmbeddingUnavailable, from_settings
 from codemem.gateway import scope as scopes
 from codemem.gateway import views
-from codemem.gateway.errors import NotFound, register
+from codemem.gateway.errors import ArgumentsInvalid, NotFound, ScopeNeeded, register
 from codemem.gateway.past import (
     TIME,
     CommitInfo,
@@ -17,13 +19,14 @@ from codemem.gateway.past import (
     moment_view,
     past_node,
 )
-from codemem.gateway.tool import Call, CodeArguments, tool
+from codemem.gateway.tool import Call, CodeArguments, Result, tool
 from codemem.gateway.views import CodeResult, EdgeView, MemoryView, NodeView
 from graph import queries as graph
 from graph import search
 from graph.queries import history
 from graph.values import (
     CROSSING_KINDS,
+    LIVE,
     SNAPSHOT_KINDS,
     Direction,
     EdgeKind,
@@ -57,7 +60,7 @@ _USES = (
 _COUNTED_DEPENDENTS = 5_000
 Kind = Literal[
     "file", "module", "class", "interface", "enum", "type", "function", "method", "field",
-    "variable", "macro",
+    "variable", "macro", "document",
 ]  # fmt: skip
 OtherKind = Literal["memory", "package", "external", "endpoint", "topic"]
 Relationship = Literal[
@@ -83,25 +86,28 @@ class SearchArguments(CodeArguments):
     kind: Kind | None = None
     language: str | None = Field(None, max_length=30)
     path_prefix: str | None = Field(None, max_length=1000, description="Only below this path.")
+    across_namespace: bool = Field(False, description="Search all its repositories at once.")
 
 
 class SearchHit(NodeView):
+    repository: str | None = Field(None, description="Where more than one was searched.")
     score: float
 
 
-class SearchResult(CodeResult):
+class SearchResult(Result):
+    scope: scopes.ScopeEcho
+    code: scopes.CodeEcho | None = None
     results: list[SearchHit]
     note: str | None = None
 
 
 @tool(reads_only=True, core=True)
 def search_code(call: Call, arguments: SearchArguments) -> SearchResult:
-    """Find symbols by what they are called or what they do. Use it when you do not know the name
-    to look for: `text` matches words of names, signatures and documentation, `semantic` meaning,
-    `hybrid` both.
+    """Find symbols and sections of documents by what they are called or what they do. Use it when
+    you do not know the name to look for: `text` matches words of names, signatures and
+    documentation, `semantic` meaning, `hybrid` both.
     """
-    place = scopes.repository_to_read(call, arguments, Action.READ_GRAPH)
-    state, code = scopes.ref_to_read(call, arguments, place.repository)
+    scope, code, view, names = _searched(call, arguments)
     embedded, note = None, None
     if arguments.mode != "text":
         try:
@@ -116,18 +122,24 @@ def search_code(call: Call, arguments: SearchArguments) -> SearchResult:
         query=arguments.query,
         mode=search.Mode(arguments.mode if embedded else "text"),
         embedded=embedded,
-        repository_ids=(place.repository.id,),
+        repository_ids=list(names),
         kind=NodeKind(arguments.kind) if arguments.kind else None,
         language=arguments.language,
         path_prefix=arguments.path_prefix,
         limit=arguments.k,
-        view=state.view,
+        view=view,
     )
     return SearchResult(
-        scope=scopes.echo(place),
+        scope=scope,
         code=code,
         results=[
-            SearchHit.model_validate({**views.node_fields(hit.node), "score": round(hit.score, 4)})
+            SearchHit.model_validate(
+                {
+                    **views.node_fields(hit.node),
+                    "repository": _name_of(hit.node, names) if len(names) > 1 else None,
+                    "score": round(hit.score, 4),
+                }
+            )
             for hit in hits
         ],
         note=note,
@@ -384,6 +396,28 @@ def _past_place(
 
 
 # --- Parts ----------------------------------------------------------------------------------------
+def _name_of(node: Node, names: Mapping[UUID, str]) -> str | None:
+    return None if node.repository_id is None else names.get(node.repository_id)
+
+
+def _searched(
+    call: Call, arguments: SearchArguments
+) -> tuple[scopes.ScopeEcho, scopes.CodeEcho | None, View, dict[UUID, str]]:
+    """Return the scope, how fresh it is, and the repositories to search by id with their names."""
+    if not arguments.across_namespace:
+        place = scopes.repository_to_read(call, arguments, Action.READ_GRAPH)
+        state, code = scopes.ref_to_read(call, arguments, place.repository)
+        return scopes.echo(place), code, state.view, {place.repository.id: place.repository.name}
+    if arguments.ref is not None:
+        raise ArgumentsInvalid("`ref` is of one repository: leave across_namespace out.")
+    namespaces, _ = scopes.namespaces_to_read(call, arguments, Action.READ_GRAPH)
+    if len(namespaces) > 1:
+        raise ScopeNeeded("Name the namespace: pass `namespace`.")
+    found = graph.list_repositories(namespace_ids=[namespaces[0].id])
+    names = {repository.id: repository.name for repository in found}
+    return scopes.echo(namespaces[0]), None, LIVE, names
+
+
 def _one_node(
     call: Call, arguments: SymbolArguments
 ) -> tuple[scopes.RepositoryScope, RefState, scopes.CodeEcho, Node]:
