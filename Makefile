@@ -40,6 +40,9 @@ indexers: setup  ## Install the SCIP indexers that this host can have into .loca
 test-scip: indexers  ## Run the tests that need real SCIP indexers
 	@deploy/test.sh -m scip tests/indexing/scip
 
+bench-history: setup  ## Index a long history; compare past graphs to fresh indexes and git log -L
+	@deploy/bench_history.sh
+
 conformance:  ## Run the MCP conformance scenarios (fetches Node 22 and the suite)
 	@deploy/conformance.sh
 
@@ -49,4 +52,4 @@ lock: setup  ## Write requirements.lock anew from pyproject.toml
 setup:
 	@deploy/server.sh setup
 
-.PHONY: help up down status env logs test check bench bench-graph indexers test-scip conformance lock setup
+.PHONY: help up down status env logs test check bench bench-graph indexers test-scip bench-history conformance lock setup

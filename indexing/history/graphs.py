@@ -35,7 +35,7 @@ _SEPARATORS: Final = re.compile(r"::|#|/")
 DEPENDENCIES: Final = frozenset(
     {
         *(EdgeKind.CALLS, EdgeKind.REFERENCES, EdgeKind.IMPORTS),
-        *(EdgeKind.INHERITS, EdgeKind.IMPLEMENTS),
+        *(EdgeKind.INHERITS, EdgeKind.IMPLEMENTS, EdgeKind.OVERRIDES),
     }
 )
 

@@ -62,9 +62,11 @@ def commits_since(mirror: Mirror, head: str, *, base: str | None) -> Iterator[Co
         yield _commit(tuple(map(_text, fields)))
 
 
-def changes_of(mirror: Mirror, shas: Sequence[str]) -> Iterator[tuple[str, tuple[Change, ...]]]:
-    """Yield what commits changed against all their parents, renames recognized, in this order."""
-    found = _diffs(mirror, ["-c", "--find-renames"], shas)
+def changes_of(
+    mirror: Mirror, shas: Sequence[str], *, finds_renames: bool = True
+) -> Iterator[tuple[str, tuple[Change, ...]]]:
+    """Yield what commits changed against all their parents, in this order."""
+    found = _diffs(mirror, ["-c", "--find-renames" if finds_renames else "--no-renames"], shas)
     yield from ((sha, found.get(sha, ())) for sha in shas)
 
 

@@ -4,21 +4,24 @@ from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
+import structlog
 from django.conf import settings
 
-from graph.events import CommitEvents, FileEvent, Happening, SymbolEvent, SymbolKey
+from graph.events import CommitEvents, FileEvent, Happening, SymbolEvent
 from indexing.contents import Key, Unread, each_of
-from indexing.git import BlobContent, Mirror
+from indexing.deltas import is_indexable
+from indexing.git import BlobContent, Mirror, ObjectMissing
 from indexing.history.comparison import Pair, Version, events_of
 from indexing.history.log import Change, changes_of
 from indexing.history.outline import Outline, Text, outline_of
 from indexing.languages import language_of
 from indexing.parsing import skip_reason
 
+log = structlog.get_logger(__name__)
+
 _MOST_TEXT_BYTES: Final = 64 << 20
 _MOST_OUTLINES: Final = 4_000
 _LONGEST_PATH_BYTES: Final = 1_000
-_LONGEST_LOCAL_NAME_BYTES: Final = 1_600
 
 
 class Mapper:
@@ -37,7 +40,7 @@ class Mapper:
         """Return what some commits did; nothing of those whose parents nobody has."""
         changes = {
             sha: () if sha in self._shallow else tuple(filter(_is_storable, changed))
-            for sha, changed in changes_of(self._mirror, shas)
+            for sha, changed in self._changes(shas)
         }
         keys = dict.fromkeys(
             key for changed in changes.values() for change in changed for key in _keys(change)
@@ -52,6 +55,22 @@ class Mapper:
             )
             for sha, changed in changes.items()
         ]
+
+    def _changes(self, shas: Sequence[str]) -> Iterator[tuple[str, tuple[Change, ...]]]:
+        """Yield what commits changed; where an object is damaged, one by one as far as it goes."""
+        try:
+            yield from list(changes_of(self._mirror, shas))
+        except ObjectMissing as error:
+            if len(shas) > 1:
+                for sha in shas:
+                    yield from self._changes([sha])
+                return
+            try:
+                # Looking for renames reads contents; the names alone may still be there.
+                yield from list(changes_of(self._mirror, shas, finds_renames=False))
+            except ObjectMissing:
+                log.warning("commit_unreadable", commit=shas[0], reason=str(error))
+                yield shas[0], ()
 
     def _texts(self, keys: Iterable[Key]) -> dict[str, bytes]:
         """Return the contents that are compared, as many as memory allows."""
@@ -137,6 +156,4 @@ def _symbol_events(
 
 def _is_nameable(event: SymbolEvent) -> bool:
     """Tell whether the names fit into an index; those of generated code may not."""
-    symbols: list[SymbolKey] = [event.symbol]
-    symbols += [event.other] if event.other is not None else []
-    return all(len(one.local_name.encode()) <= _LONGEST_LOCAL_NAME_BYTES for one in symbols)
+    return all(is_indexable(one.id) for one in (event.symbol, event.other) if one is not None)

@@ -20,8 +20,9 @@ from uuid import UUID
 from django.conf import settings
 
 from graph.models import Commit
-from graph.values import FileFact, SymbolFact
+from graph.values import FileFact
 from indexing.contents import Key, Unread, each_of
+from indexing.deltas import indexable_symbols
 from indexing.facts import BlobFacts
 from indexing.git import BlobContent, EntryKind, Mirror
 from indexing.history.graphs import CommitGraph
@@ -33,11 +34,10 @@ from indexing.parsing import skip_reason
 from indexing.resolution import is_manifest, resolve
 
 _SHA: Final = re.compile(r"[0-9a-f]{7,64}")
+_WHOLE_SHA: Final = (40, 64)
 _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 _MOST_EDGES_KEPT: Final = 500_000
 _LONGEST_PATH_BYTES: Final = 1_000
-_LONGEST_LOCAL_NAME_BYTES: Final = 1_600
-_LONGEST_QUALIFIED_NAME_BYTES: Final = 2_600
 MOST_UNREAD: Final = 50
 """A question does not wait for more contents than this to be parsed first."""
 
@@ -120,7 +120,9 @@ _lock = threading.Lock()
 
 
 def _commit(repository_id: UUID, prefix: str) -> Moment:
-    rows = Commit.objects.filter(repository_id=repository_id, sha__startswith=prefix)
+    commits = Commit.objects.filter(repository_id=repository_id)
+    is_whole = len(prefix) in _WHOLE_SHA
+    rows = commits.filter(sha=prefix) if is_whole else commits.filter(sha__startswith=prefix)
     found = list(rows.values_list("sha", "committed_at", "position")[:2])
     if not found:
         raise MomentUnknown(f"The history of this repository has no commit {prefix}.")
@@ -198,7 +200,7 @@ def _made(when: Moment, tree: Mapping[str, str], most_unread: int | None) -> Com
     return CommitGraph(
         repository_id=when.repository_id,
         files=[_file_fact(path, blob, facts.get(path)) for path, blob in tree.items()],
-        symbols=[symbol for symbol in resolution.symbols if _is_storable(symbol)],
+        symbols=list(indexable_symbols(resolution.symbols)),
         edges=resolution.edges,
     )
 
@@ -247,12 +249,4 @@ def _file_fact(path: str, blob: str, facts: BlobFacts | None) -> FileFact:
         lines=facts.lines if facts is not None else 0,
         language=language.name if language else None,
         skipped=None,
-    )
-
-
-def _is_storable(symbol: SymbolFact) -> bool:
-    """Tell whether the live graph could have indexed the symbol's names, too."""
-    return (
-        len(symbol.local_name.encode()) <= _LONGEST_LOCAL_NAME_BYTES
-        and len(symbol.qualified_name.encode()) <= _LONGEST_QUALIFIED_NAME_BYTES
     )

@@ -2,6 +2,7 @@
 
 import subprocess
 from datetime import timedelta
+from pathlib import Path
 
 import pytest
 from django.utils import timezone
@@ -13,6 +14,7 @@ from graph.queries import history as queries
 from indexing.history import backfill
 from indexing.history.backfill import advance, histories_to_advance
 from indexing.history.spans import tree_at
+from indexing.mirrors import mirror_path
 from indexing.models import History, TreeSpan
 from tests.indexing.checkout import index
 
@@ -281,6 +283,24 @@ def test_the_clock_finds_histories_that_are_behind(mirrored, source):
     assert histories_to_advance(now=later) == [mirrored.pk]
 
 
+def test_a_damaged_object_costs_the_commits_that_need_it_only(mirrored, source):
+    source.commit({"a.py": TOTAL}, subject="First")
+    source.commit({"b.py": TOTAL.replace("0", "1")}, subject="Second")
+    source.commit({"a.py": None, "c.py": TOTAL + "\n"}, subject="Moved")
+    index(mirrored)
+    blob = source.git("rev-parse", "HEAD:c.py").strip()
+    mirror = mirror_path(mirrored.pk)
+    remove_object(mirror, blob)
+
+    while advance(repository_id=mirrored.pk, seconds=60):
+        pass
+
+    history = History.objects.get()
+    assert (history.state, history.commits_done) == (History.State.DONE, 3)
+    assert [row[:2] for row in told(mirrored, "sym:b.py#total")] == [("Second", "added")]
+    assert [row[:2] for row in told(mirrored, "file:c.py")] == [("Moved", "added")]
+
+
 def test_another_worker_at_it_is_left_alone(mirrored, source, monkeypatch):
     source.commit({"a.py": TOTAL})
     index(mirrored)
@@ -315,3 +335,16 @@ def test_awkward_files_do_no_harm(mirrored, source):
     assert history.commits_done == 2
     assert "module" not in tree_at(repository_id=mirrored.pk, position=1)
     assert Happening.ADDED.value in {row[1] for row in told(mirrored, "file:bad.py")}
+
+
+def remove_object(mirror: Path, blob: str) -> None:
+    """Take one object out of a mirror, packed or not."""
+    for pack in (mirror / "objects" / "pack").glob("*.pack"):
+        moved = mirror / pack.name
+        pack.rename(moved)
+        pack.with_suffix(".idx").unlink()
+        with moved.open("rb") as packed:
+            subprocess.run(
+                ["git", "-C", str(mirror), "unpack-objects", "-q"], stdin=packed, check=True
+            )
+    (mirror / "objects" / blob[:2] / blob[2:]).unlink()
