@@ -4,10 +4,23 @@ from django.contrib import admin
 from django.urls import include, path
 from django.views.generic import RedirectView
 
-from codemem.gateway import exposition, health, mcp, openapi, resources, rest, reviews, webhooks
+from codemem.gateway import (
+    exposition,
+    health,
+    mcp,
+    openapi,
+    resources,
+    rest,
+    reviews,
+    runs,
+    webhooks,
+    worktrees,
+)
 
 rest.api.add_router("/tools", rest.tools_router())
 rest.api.add_router("/reviews", reviews.reviews_router())
+rest.api.add_router("/runs", runs.runs_router())
+rest.api.add_router("/worktrees", worktrees.worktrees_router())
 
 handler404 = "codemem.gateway.errors.page_not_found"
 handler500 = "codemem.gateway.errors.server_error"

@@ -66,6 +66,11 @@ def get_run(*, run_id: UUID) -> RunView:
     return _view(IndexRun.objects.get(pk=run_id))
 
 
+def find_run(*, run_id: UUID) -> RunView | None:
+    run = IndexRun.objects.filter(pk=run_id).first()
+    return None if run is None else _view(run)
+
+
 def is_pending(*, repository_id: UUID, ref: str, default_branch: str) -> bool:
     """Return whether a run of this ref is queued or running; a blank ref is the default branch."""
     names = {ref, ""} if ref == default_branch else {ref}
@@ -79,6 +84,11 @@ def is_default_branch_pending(*, repository_id: UUID) -> bool:
     repository = Repository.objects.get(pk=repository_id)
     branch = repository.default_branch
     return is_pending(repository_id=repository_id, ref=branch, default_branch=branch)
+
+
+def find_repository_of(*, run_id: UUID) -> UUID | None:
+    """Return whose run this is; None when the run is gone with its repository."""
+    return IndexRun.objects.filter(pk=run_id).values_list("repository_id", flat=True).first()
 
 
 def find_ref_of(*, run_id: UUID) -> tuple[UUID, str] | None:

@@ -66,6 +66,8 @@ class Action(StrEnum):
     READ_GRAPH = "read the code graph"
     RUN_REVIEW = "review a diff"
     DISMISS_FINDING = "dismiss findings"
+    SHOW_WORK_TREE = "show a work tree"
+    REQUEST_INDEX = "have a branch indexed"
     MANAGE_REPOSITORIES = "manage repositories"
     MANAGE_MEMBERS = "manage members"
 
@@ -83,6 +85,8 @@ PERMISSIONS: Mapping[Action, Permission] = {
     Action.READ_GRAPH: Permission(TokenScope.GRAPH_READ, Role.READER),
     Action.RUN_REVIEW: Permission(TokenScope.REVIEW_RUN, Role.READER),
     Action.DISMISS_FINDING: Permission(TokenScope.REVIEW_RUN, Role.WRITER),
+    Action.SHOW_WORK_TREE: Permission(TokenScope.GRAPH_READ, Role.READER),
+    Action.REQUEST_INDEX: Permission(TokenScope.GRAPH_READ, Role.WRITER),
     Action.MANAGE_REPOSITORIES: Permission(TokenScope.NAMESPACE_ADMIN, Role.MAINTAINER),
     Action.MANAGE_MEMBERS: Permission(TokenScope.NAMESPACE_ADMIN, Role.OWNER),
 }

@@ -105,6 +105,8 @@ def _run(options: argparse.Namespace) -> ExitStatus:
             return status.run(server=server, scope=scope, as_json=options.json)
         case "search":
             return _search(options)
+        case "index" | "analyze" | "watch" | "hooks":
+            return _code_commands(options)
         case "review":
             from codemem.client import review
 
@@ -126,6 +128,48 @@ def _run(options: argparse.Namespace) -> ExitStatus:
                 ref=options.ref,
                 as_json=options.json,
             )
+
+
+def _code_commands(options: argparse.Namespace) -> ExitStatus:
+    match options.command:
+        case "watch":
+            return _watch(options)
+        case "hooks":
+            return _hooks(options)
+        case _:
+            return _index(options)
+
+
+def _index(options: argparse.Namespace) -> ExitStatus:
+    from codemem.client import indexing
+
+    server, scope = _server_and_scope(options)
+    ref = options.branch or options.ref
+    if options.command == "analyze":
+        return indexing.analyze(server=server, scope=scope, ref=ref, as_json=options.json)
+    return indexing.run(
+        server=server, scope=scope, ref=ref, waits=not options.no_wait, as_json=options.json
+    )
+
+
+def _watch(options: argparse.Namespace) -> ExitStatus:
+    from codemem.client import watch
+
+    server, scope = _server_and_scope(options)
+    if options.stop:
+        return watch.stop(server=server, scope=scope, as_json=options.json)
+    return watch.run(server=server, scope=scope, once=options.once, as_json=options.json)
+
+
+def _hooks(options: argparse.Namespace) -> ExitStatus:
+    from codemem.client import hooks
+    from codemem.client.configuration import read_configuration
+    from codemem.client.scope import find_scope
+
+    scope = find_scope(configuration=read_configuration())
+    if options.action == "install":
+        return hooks.install(scope=scope, as_json=options.json)
+    return hooks.remove(scope=scope, as_json=options.json)
 
 
 def _search(options: argparse.Namespace) -> ExitStatus:
@@ -214,6 +258,9 @@ def _parser() -> argparse.ArgumentParser:
     _declare_status(commands)
     _declare_search(commands)
     _declare_review(commands)
+    _declare_index(commands)
+    _declare_watch(commands)
+    _declare_hooks(commands)
     _declare_doctor(commands)
     return parser
 
@@ -276,6 +323,45 @@ def _declare_review(commands: _Commands[_Parser]) -> None:
         "--fail-on", choices=("low", "medium", "high"), help="exit with 1 from this risk on"
     )
     _add_scope(review)
+
+
+def _declare_index(commands: _Commands[_Parser]) -> None:
+    index = _command(commands, "index", "have the server fetch and index a branch")
+    _add_branch(index)
+    index.add_argument("--no-wait", action="store_true", help="do not wait until it is done")
+    _add_scope(index)
+    analyze = _command(commands, "analyze", "index a branch, and show what was found in the code")
+    _add_branch(analyze)
+    _add_scope(analyze)
+
+
+def _add_branch(command: _Parser) -> None:
+    command.add_argument(
+        "branch",
+        nargs="?",
+        metavar="BRANCH",
+        type=_nonblank,
+        help="default: the branch of this checkout",
+    )
+
+
+def _declare_watch(commands: _Commands[_Parser]) -> None:
+    watch = _command(
+        commands,
+        "watch",
+        "show what is not committed to your own questions, as you edit",
+        epilog="Only you see it: ask with the ref that is printed, or connect with it as\n"
+        "Codemem-Ref. Ignored files are never sent.",
+    )
+    how = watch.add_mutually_exclusive_group()
+    how.add_argument("--once", action="store_true", help="show it as it is now, and end")
+    how.add_argument("--stop", action="store_true", help="have the server forget it")
+    _add_scope(watch)
+
+
+def _declare_hooks(commands: _Commands[_Parser]) -> None:
+    hooks = _command(commands, "hooks", "run `watch --once` after commits and switches of branch")
+    hooks.add_argument("action", choices=("install", "remove"))
 
 
 def _declare_doctor(commands: _Commands[_Parser]) -> None:

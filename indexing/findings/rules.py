@@ -9,7 +9,7 @@ from typing import Final
 
 from indexing.findings.values import Severity
 
-RULES_VERSION: Final = 1
+RULES_VERSION: Final = 2
 """Raise when the same content would give other findings: every file is then analyzed again."""
 
 

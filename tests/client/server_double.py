@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64decode
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -64,6 +65,11 @@ class ServerDouble:
         }
         self.review: dict[str, Any] = {"risk": {"level": "medium", "score": 0.4}}
         self.markdown: str | None = "# Review\n\nRisk: medium\n"
+        self.runs: list[dict[str, Any]] = [{"id": "7", "ref": "main", "state": "done"}]
+        self.findings: dict[str, Any] = {"findings": [], "total": 0, "by_rule": {}}
+        self.commits: list[str] = []
+        self.contents: dict[str, bytes] = {}
+        self.work_trees: dict[str, dict[str, bytes | None]] = {}
         self.mcp_tools = [{"name": "recall"}, {"name": "search_code"}]
         self.mcp_versions = ["2026-07-28", "2025-11-25"]
         self.canned: dict[str, Canned] = {}
@@ -101,7 +107,28 @@ class ServerDouble:
             return _error(401, "token_invalid", "This token is not known.", "Make a new one.")
         return self._answer_authorized(request, self.identities[token])
 
+    def _work_tree(self, request: Received) -> Canned:
+        """Keep work trees like the server: by name, asking for contents that were never sent."""
+        name = request.path.rpartition("/")[2]
+        if request.method == "GET":
+            return _json(200, {"commits": self.commits})
+        if request.method == "DELETE":
+            self.work_trees.pop(name, None)
+            return _json(200, {"ref": f"worktree:{name}", "needs": []})
+        given = request.json
+        if given["base"] not in self.commits:
+            return _error(409, "base_unknown", "The server does not know this commit.", None)
+        self.contents |= {blob: b64decode(text) for blob, text in given["contents"].items()}
+        needs = [blob for blob in given["files"].values() if blob and blob not in self.contents]
+        if not needs:
+            self.work_trees[name] = {
+                path: self.contents[blob] if blob else None for path, blob in given["files"].items()
+            }
+        return _json(200, {"ref": f"worktree:{name}", "needs": needs})
+
     def _answer_authorized(self, request: Received, me: dict[str, Any]) -> Canned:
+        if request.path.startswith("/api/v1/worktrees"):
+            return self._work_tree(request)
         match request.method, request.path:
             case "GET", "/api/v1/me":
                 answer = me
@@ -111,6 +138,10 @@ class ServerDouble:
                 answer = self._found(self.memories, request, key="content")
             case "POST", "/api/v1/tools/search_code":
                 answer = self._found(self.symbols, request, key="qualified_name")
+            case "POST", "/api/v1/tools/list_findings":
+                answer = self.findings
+            case ("POST", "/api/v1/runs") | ("GET", "/api/v1/runs/7"):
+                answer = self.runs.pop(0) if len(self.runs) > 1 else self.runs[0]
             case "POST", "/api/v1/reviews":
                 markdown = {} if self.markdown is None else {"markdown": self.markdown}
                 answer = {"review": self.review, **markdown}
@@ -164,7 +195,8 @@ def _handler_for(double: ServerDouble) -> type[BaseHTTPRequestHandler]:
             with suppress(BrokenPipeError, ConnectionResetError):
                 self._send(answer)
 
-        do_POST = do_GET  # noqa: N815 - the name is http.server's
+        # The names are http.server's.
+        do_POST = do_PUT = do_DELETE = do_GET  # noqa: N815
 
         def _send(self, answer: Canned) -> None:
             self.send_response(answer.status)
