@@ -24,8 +24,8 @@ from graph.models import DEFAULT_LAYER, SymbolVersion
 WORDS_INDEX: Final = "graph_symbol_version_bm25"
 _FALLBACK_INDEX: Final = "graph_symbol_version_words"
 
-INDEXED_FROM_SYMBOLS: Final = 20_000
-"""Exact scans of fewer vectors take 20 ms or less."""
+INDEXED_FROM_SYMBOLS: Final = 5_000
+"""A search of 56,000 vectors took 430 ms by an exact scan and 24 by index, on a busy machine."""
 
 _VECTORS: Final = "graph_vectors_"
 _LOCK: Final = "graph.vector_indexes"

@@ -124,7 +124,7 @@ def _by_meaning(embedded: QueryVector, filters: dict[str, Any], view: View) -> d
     found = [_nearest(filters | question, repository_id) for repository_id in indexed]
     others = [one for one in filters["repositories"] if one not in indexed]
     if others:
-        # Exact: 20 ms for 20,000 symbols.
+        # Exact: 8 ms for each 1,000 symbols, on a busy machine.
         found.append(_found("by_meaning", filters | question | {"repositories": others}, view))
     scores = [pair for scored in found for pair in scored.items()]
     best = sorted(scores, key=lambda pair: (-pair[1], pair[0]))
