@@ -40,6 +40,9 @@ indexers: setup  ## Install the SCIP indexers that this host can have into .loca
 test-scip: indexers  ## Run the tests that need real SCIP indexers
 	@deploy/test.sh -m scip tests/indexing/scip
 
+bench-index: setup  ## Index a whole repository from nothing; print CPU seconds of every part
+	@deploy/bench_index.sh
+
 bench-history: setup  ## Index a long history; compare past graphs to fresh indexes and git log -L
 	@deploy/bench_history.sh
 
@@ -52,4 +55,4 @@ lock: setup  ## Write requirements.lock anew from pyproject.toml
 setup:
 	@deploy/server.sh setup
 
-.PHONY: help up down status env logs test check bench bench-graph indexers test-scip bench-history conformance lock setup
+.PHONY: help up down status env logs test check bench bench-graph bench-index indexers test-scip bench-history conformance lock setup

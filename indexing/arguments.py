@@ -5,7 +5,7 @@ interpolation becomes `{}`. Knows no library; which calls matter is asked of the
 """
 
 import re
-from collections.abc import Iterator
+from functools import lru_cache
 from typing import Protocol
 
 from tree_sitter import Node
@@ -33,6 +33,8 @@ _PLAIN_LITERAL = re.compile(r"-?\d[\w.]*|[Tt]rue|[Ff]alse|None|null|nil|undefine
 _HOLE_TYPES = re.compile(
     r"(template_|command_)?(interpolation|substitution)|interpolated_\w+|\w*variable\w*|\w+_expression"
 )
+# No grammar interpolates without one of these, and a search costs less than children.
+_HOLE_MARK = re.compile(rb"[{$\\`]")
 _PAIR_TYPES = frozenset(
     {
         "keyword_argument",
@@ -53,10 +55,13 @@ _LIST_TYPES = frozenset(
     {"list", "array", "tuple", "array_initializer", "element_value_array_initializer"}
     | {"collection_literal", "array_literal", "array_creation_expression"}
 )
+_COMPOSITE_TYPES = _PAIR_TYPES | _WRAPPER_TYPES | _MAP_TYPES | _LIST_TYPES
 
 
 class _Source(Protocol):
     source: bytes
+
+    def of(self, start: int, end: int, limit: int = ...) -> str: ...
 
     def of_node(self, node: Node, limit: int = ...) -> str: ...
 
@@ -82,42 +87,67 @@ def arguments_of(node: Node, text: _Source) -> tuple[Argument, ...]:
     children = node.named_children if is_list else [node]  # a tagged template is its own argument
     for child in children[:_MAX_ARGUMENTS]:
         if not child.is_extra:
-            found.extend(_read(child, "", text, 0))
+            _read(child, "", text, 0, found)
     return tuple(found[: 2 * _MAX_ARGUMENTS]) if any(one.text for one in found) else ()
 
 
-def _read(node: Node, keyword: str, text: _Source, depth: int) -> Iterator[Argument]:
+def _read(node: Node, keyword: str, text: _Source, depth: int, found: list[Argument]) -> None:
     kind = node.type
     if depth > _MAX_LITERAL_DEPTH:
         return
+    if kind in _COMPOSITE_TYPES:
+        _read_composite(node, keyword, text, depth, found)
+    else:  # most arguments
+        found.append(_simple(node, kind, keyword, text))
+
+
+def _read_composite(
+    node: Node, keyword: str, text: _Source, depth: int, found: list[Argument]
+) -> None:
+    kind = node.type
     if kind in _PAIR_TYPES and (parts := _pair(node, text)):
-        yield from _read(parts[1], parts[0] or keyword, text, depth + 1)
+        _read(parts[1], parts[0] or keyword, text, depth + 1, found)
     elif kind in _WRAPPER_TYPES and node.named_child_count == 1:
-        yield from _read(node.named_children[0], keyword, text, depth + 1)
+        _read(node.named_children[0], keyword, text, depth + 1, found)
     elif kind in _WRAPPER_TYPES and (parts := _pair(node, text)):
-        yield from _read(parts[1], parts[0], text, depth + 1)
+        _read(parts[1], parts[0], text, depth + 1, found)
     elif kind in _MAP_TYPES:
-        yield Argument(keyword, "", is_literal=False)
+        found.append(Argument(keyword, "", is_literal=False))
         for child in node.named_children[:_MAX_ARGUMENTS]:
             if child.type in _PAIR_TYPES:
-                yield from _read(child, "", text, depth + 1)
+                _read(child, "", text, depth + 1, found)
     elif kind in _LIST_TYPES and node.named_child_count:
         for child in node.named_children[:_MAX_ARGUMENTS]:
-            yield from _read(child, keyword, text, depth + 1)
+            _read(child, keyword, text, depth + 1, found)
     else:
-        yield _simple(node, keyword, text)
+        found.append(_simple(node, kind, keyword, text))
 
 
-def _simple(node: Node, keyword: str, text: _Source) -> Argument:
-    literal = _literal(node, text, 0)
-    if literal is not None:
-        return Argument(keyword, literal, is_literal=True)
-    if node.end_byte - node.start_byte > _MAX_TEXT_BYTES:
+def _simple(node: Node, kind: str, keyword: str, text: _Source) -> Argument:
+    if _may_be_literal(kind):
+        literal = _literal(node, text, 0)
+        if literal is not None:
+            return Argument(keyword, literal, is_literal=True)
+    start, end = node.start_byte, node.end_byte
+    if end - start > _MAX_TEXT_BYTES:
         return Argument(keyword, "", is_literal=False)
-    written = text.of_node(node, _MAX_TEXT_BYTES)
+    written = text.of(start, end, _MAX_TEXT_BYTES)
     if _PLAIN_LITERAL.fullmatch(written):
         return Argument(keyword, written, is_literal=True)
     return Argument(keyword, chain_of(written), is_literal=False)
+
+
+@lru_cache(maxsize=4096)
+def _may_be_literal(kind: str) -> bool:
+    return _is_joined(kind) or _is_string(kind)
+
+
+def _is_joined(kind: str) -> bool:
+    return "binary" in kind or kind in ("additive_expression", "concatenated_string")
+
+
+def _is_string(kind: str) -> bool:
+    return "string" in kind or kind in ("heredoc_body", "template_literal")
 
 
 def _pair(node: Node, text: _Source) -> tuple[str, Node] | None:
@@ -131,19 +161,21 @@ def _pair(node: Node, text: _Source) -> tuple[str, Node] | None:
 def _literal(node: Node, text: _Source, depth: int) -> str | None:
     """Return a string's value with `{}` for its holes; None for what is no string."""
     kind = node.type
-    if "binary" in kind or kind in ("additive_expression", "concatenated_string"):
+    if _is_joined(kind):
         nested = node.named_children if depth <= _MAX_LITERAL_DEPTH else []
         parts = [_literal(child, text, depth + 1) for child in nested]
         if any(part is not None for part in parts):
             return "".join("{}" if part is None else part for part in parts)[:_MAX_TEXT_BYTES]
         return None
-    is_string = "string" in kind or kind in ("heredoc_body", "template_literal")
-    return _string(node, text) if is_string else None
+    return _string(node, text) if _is_string(kind) else None
 
 
 def _string(node: Node, text: _Source) -> str:
-    pieces, position = [], node.start_byte
-    end = min(node.end_byte, node.start_byte + _MAX_TEXT_BYTES)
+    position = node.start_byte
+    end = min(node.end_byte, position + _MAX_TEXT_BYTES)
+    if not _HOLE_MARK.search(text.source, position, end):
+        return _unquoted(text.of(position, end, _MAX_TEXT_BYTES))
+    pieces = []
     for child in node.named_children:
         if child.start_byte >= end:
             break

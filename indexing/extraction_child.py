@@ -7,6 +7,7 @@ A job is two lengths, the language's name and the source. A reply is one length,
 (FACTS or SKIPPED) and the facts' bytes or the reason.
 """
 
+import gc
 import resource
 import struct
 import sys
@@ -25,6 +26,8 @@ _OPEN_FILES = 64
 
 def main() -> None:
     _limit_resources()
+    # Parsing makes no cycles, and looking for them took a fifth of its time.
+    gc.disable()
     _serve(sys.stdin.buffer, sys.stdout.buffer)
 
 
