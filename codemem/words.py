@@ -33,7 +33,13 @@ def code_tokens(text: str, *, limit: int = MAX_TOKENS) -> list[str]:
     Every token is lower case (NFKC, case-folded), non-empty, without white space and at most 255
     bytes of UTF-8; there are at most `limit` of them.
     """
-    return list(islice(_tokens(text), limit))
+    tokens: list[str] = []
+    normalized = _CONTRACTED.sub("", unicodedata.normalize("NFKC", text))
+    for match in _COMPOUND.finditer(normalized):
+        tokens += _compound_tokens(match.group(), limit)
+        if len(tokens) >= limit:
+            break
+    return tokens[:limit]
 
 
 def tokens_text(text: str, *, limit: int = MAX_TOKENS) -> str:
@@ -111,22 +117,16 @@ class _Stemmer(threading.local):
 _STEMMER = _Stemmer()
 
 
-def _tokens(text: str) -> Iterator[str]:
-    normalized = _CONTRACTED.sub("", unicodedata.normalize("NFKC", text))
-    for match in _COMPOUND.finditer(normalized):
-        yield from filter(_is_storable, _compound_tokens(match.group()))
-
-
-def _compound_tokens(compound: str) -> Iterator[str]:
+def _compound_tokens(compound: str, limit: int) -> Sequence[str]:
     if len(compound) <= _LONGEST_CACHED:
-        yield from _remembered_tokens(compound)
-    else:
-        yield from _tokens_between(compound, (_PATH_BREAK, _DOT, _HYPHEN))
+        return _remembered_tokens(compound)
+    breaks = (_PATH_BREAK, _DOT, _HYPHEN)
+    return list(islice(filter(_is_storable, _tokens_between(compound, breaks)), limit))
 
 
 @lru_cache(maxsize=16_384)
 def _remembered_tokens(compound: str) -> tuple[str, ...]:
-    return tuple(_tokens_between(compound, (_PATH_BREAK, _DOT, _HYPHEN)))
+    return tuple(filter(_is_storable, _tokens_between(compound, (_PATH_BREAK, _DOT, _HYPHEN))))
 
 
 def _tokens_between(name: str, breaks: tuple[re.Pattern[str], ...]) -> Iterator[str]:
@@ -134,13 +134,19 @@ def _tokens_between(name: str, breaks: tuple[re.Pattern[str], ...]) -> Iterator[
     if len(name) <= _LONGEST_CACHED and (numeric := _NUMERIC.fullmatch(name)):
         yield from dict.fromkeys((_fold(name), _fold(numeric[2])))
     elif not breaks:
-        yield from _word_tokens(name)
+        yield from _remembered_word(name) if len(name) <= _LONGEST_CACHED else _word_tokens(name)
     else:
         pieces = [piece for piece in breaks[0].split(name) if piece]
         if pieces != [name]:
             yield _fold(name)
         for piece in pieces:
             yield from _tokens_between(piece, breaks[1:])
+
+
+# Names differ more than the words that they are made of.
+@lru_cache(maxsize=32_768)
+def _remembered_word(word: str) -> tuple[str, ...]:
+    return tuple(_word_tokens(word))
 
 
 def _word_tokens(word: str) -> Iterator[str]:
