@@ -46,6 +46,10 @@ bench-index: setup  ## Index a whole repository from nothing; print CPU seconds 
 bench-history: setup  ## Index a long history; compare past graphs to fresh indexes and git log -L
 	@deploy/bench_history.sh
 
+bench-pushes: setup  ## From webhook to answer at 500, 2,000 and 8,000 files; branches against fresh indexes
+	@deploy/bench_pushes.sh
+	@deploy/bench_pushes.sh --branches
+
 conformance:  ## Run the MCP conformance scenarios (fetches Node 22 and the suite)
 	@deploy/conformance.sh
 
@@ -55,4 +59,4 @@ lock: setup  ## Write requirements.lock anew from pyproject.toml
 setup:
 	@deploy/server.sh setup
 
-.PHONY: help up down status env logs test check bench bench-graph bench-index indexers test-scip bench-history conformance lock setup
+.PHONY: help up down status env logs test check bench bench-graph bench-index indexers test-scip bench-history bench-pushes conformance lock setup

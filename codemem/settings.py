@@ -176,6 +176,7 @@ MIRRORS_DIRECTORY = DATA_DIRECTORY / "mirrors"
 FETCH_TIMEOUT_SECONDS = env.integer("CODEMEM_FETCH_TIMEOUT_SECONDS", 900, minimum=10)
 MAXIMUM_FILE_BYTES = env.integer("CODEMEM_MAXIMUM_FILE_BYTES", 1_000_000, minimum=1_000)
 MAXIMUM_FILES = env.integer("CODEMEM_MAXIMUM_FILES", 100_000, minimum=1)
+BRANCH_IDLE_DAYS = env.integer("CODEMEM_BRANCH_IDLE_DAYS", 30, minimum=1)
 HISTORY_DEPTH = env.integer("CODEMEM_HISTORY_DEPTH", 0, minimum=0)  # commits; 0: all of them
 EXTRACTION_PROCESSES = env.integer("CODEMEM_EXTRACTION_PROCESSES", 2, minimum=1, maximum=64)
 # SCIP indexers: what compilers know, found in this folder and on PATH.

@@ -37,6 +37,7 @@ class RunView:
     counts: dict[str, int]
     seconds: dict[str, float]
     skipped: dict[str, dict[str, object]]
+    whole_because: str
     error: str
     queued_at: datetime
     finished_at: datetime | None
@@ -202,6 +203,7 @@ def _view(run: IndexRun) -> RunView:
         counts=run.counts,
         seconds=run.seconds,
         skipped=run.skipped,
+        whole_because=run.whole_because,
         error=run.error,
         queued_at=run.queued_at,
         finished_at=run.finished_at,

@@ -192,6 +192,7 @@ class IndexRunAdmin(ReadOnly[IndexRun]):
         "files_total",
         "queued_at",
         "finished_at",
+        "whole_because",
     ]
     list_filter = ["state", "repository"]
 

@@ -127,6 +127,9 @@ class RunRepresentation(Representation):
     counts = serializers.DictField(child=serializers.IntegerField())
     seconds = serializers.DictField(child=serializers.FloatField())
     skipped = serializers.DictField()
+    whole_because = serializers.CharField(
+        help_text="Why all files were resolved; blank when only what a change concerns was."
+    )
     error = serializers.CharField()
     queued_at = serializers.DateTimeField()
     finished_at = serializers.DateTimeField(allow_null=True)

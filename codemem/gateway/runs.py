@@ -41,6 +41,9 @@ class RunView(Result):
     counts: dict[str, int]
     seconds: dict[str, float]
     skipped: dict[str, dict[str, object]]
+    whole_because: str = Field(
+        description="Why all files were resolved; blank when only what a change concerns was."
+    )
     error: str
     queued_at: datetime
     finished_at: datetime | None
@@ -100,6 +103,7 @@ def _view(run: indexing.RunView) -> RunView:
         counts=dict(run.counts),
         seconds=dict(run.seconds),
         skipped=dict(run.skipped),
+        whole_because=run.whole_because,
         error=run.error,
         queued_at=run.queued_at,
         finished_at=run.finished_at,

@@ -1,5 +1,7 @@
 -- The generators of graph.search: each returns symbol keys and scores, best first, and applies the
--- same filters; {seen} is the condition that the view shows the version. Each begins with a line "-- name: ...".
+-- same filters; {seen} is the condition that the view shows the version. What is equally good comes in the
+-- order of paths and names, not of ids: a branch answers what a fresh index of it would. Each begins with a
+-- line "-- name: ...".
 
 -- name: by_name
 -- Symbols called so: bare name, name in the file, whole qualified name. More of the name is better.
@@ -23,20 +25,25 @@ left join graph_nodescore rank on rank.node = 3::bigint << 48 | symbol.id
 where (%(kind)s::text is null or symbol.kind = %(kind)s)
     and (%(language)s::text is null or version.language = %(language)s)
     and starts_with(symbol.path, %(prefix)s)
-order by score desc, rank.rank desc nulls last, symbol.id
+order by score desc, rank.rank desc nulls last,
+    symbol.path, symbol.local_name, symbol.kind, symbol.ordinal
 limit %(limit)s
 
 -- name: by_words_bm25
 -- The index yields its rows in order and goes on until enough of them pass the filters.
-select symbol.id, -(version.tokens <@> to_bm25query(%(words)s, %(index)s)) as score
-from graph_symbolversion version
-join graph_symbol symbol on symbol.id = version.symbol_id
-where version.repository_id = any (%(repositories)s) and {seen}
-    and (%(kind)s::text is null or symbol.kind = %(kind)s)
-    and (%(language)s::text is null or version.language = %(language)s)
-    and starts_with(symbol.path, %(prefix)s)
-order by version.tokens <@> to_bm25query(%(words)s, %(index)s)
-limit %(limit)s
+select symbol.id, symbol.score
+from (
+    select symbol.*, -(version.tokens <@> to_bm25query(%(words)s, %(index)s)) as score
+    from graph_symbolversion version
+    join graph_symbol symbol on symbol.id = version.symbol_id
+    where version.repository_id = any (%(repositories)s) and {seen}
+        and (%(kind)s::text is null or symbol.kind = %(kind)s)
+        and (%(language)s::text is null or version.language = %(language)s)
+        and starts_with(symbol.path, %(prefix)s)
+    order by version.tokens <@> to_bm25query(%(words)s, %(index)s)
+    limit %(limit)s
+) symbol
+order by score desc, symbol.path, symbol.local_name, symbol.kind, symbol.ordinal
 
 -- name: by_words
 -- Without BM25: any of the words, ranked by stock full-text search over all that match.
@@ -48,7 +55,7 @@ where to_tsvector('simple', version.tokens) @@ to_tsquery('simple', %(question)s
     and (%(kind)s::text is null or symbol.kind = %(kind)s)
     and (%(language)s::text is null or version.language = %(language)s)
     and starts_with(symbol.path, %(prefix)s)
-order by score desc, symbol.id
+order by score desc, symbol.path, symbol.local_name, symbol.kind, symbol.ordinal
 limit %(limit)s
 
 -- name: by_meaning_indexed
@@ -75,5 +82,5 @@ where version.repository_id = any (%(repositories)s) and {seen}
     and (%(kind)s::text is null or symbol.kind = %(kind)s)
     and (%(language)s::text is null or version.language = %(language)s)
     and starts_with(symbol.path, %(prefix)s)
-order by version.embedding <=> %(vector)s::halfvec
+order by version.embedding <=> %(vector)s::halfvec, symbol.path, symbol.local_name, symbol.kind, symbol.ordinal
 limit %(limit)s

@@ -10,21 +10,21 @@ from django.test import Client
 from codemem.accounts.models import User
 from graph.models import Repository
 from indexing import services
-from tests.factories import make_token
+from tests.factories import NOW, make_token
 
 pytestmark = pytest.mark.django_db
 
 NOWHERE = UUID("01890000-0000-7000-8000-000000000000")
 
 
-def ask(user: User, method: str, path: str, body: Any = None) -> Any:
+def ask(user: User, method: str, path: str, body: Any = None, at: str = "/api/v1") -> Any:
     headers = {
         "Authorization": f"Bearer {make_token(user).secret}",
         "Codemem-Namespace": "team",
         "Codemem-Repository": "app",
     }
     content = b"" if body is None else json.dumps(body).encode()
-    return Client().generic(method, f"/api/v1{path}", content, "application/json", headers=headers)
+    return Client().generic(method, f"{at}{path}", content, "application/json", headers=headers)
 
 
 def test_a_writer_has_a_branch_indexed_and_sees_how_far_it_is(
@@ -37,6 +37,16 @@ def test_a_writer_has_a_branch_indexed_and_sees_how_far_it_is(
     assert (run["ref"], run["state"], run["step"]) == ("feature", "queued", "waiting")
     assert ask(writer, "GET", f"/runs/{run['id']}").json() == run
     assert ask(writer, "POST", "/runs", {"ref": "feature"}).json()["id"] == run["id"]
+
+
+def test_a_run_says_why_it_resolved_everything(repository: Repository, reader: User) -> None:
+    run_id = services.request_index(repository_id=repository.pk, requested_by="tests")
+    why = "Nothing was indexed before."
+    services.finish(run_id=run_id, now=NOW, counts={}, seconds={}, skipped=[], whole_because=why)
+
+    assert ask(reader, "GET", f"/runs/{run_id}").json()["whole_because"] == why
+    listed = ask(reader, "GET", "/runs", at=f"/api/repositories/{repository.pk}").json()
+    assert [run["whole_because"] for run in listed] == [why]
 
 
 def test_a_reader_may_look_but_not_ask(repository: Repository, reader: User) -> None:

@@ -63,6 +63,15 @@ def found(repository: Repository, query: str, mode: Mode = Mode.TEXT, **changes:
     return [hit.node.local_name for hit in hits]
 
 
+def test_equally_good_symbols_come_in_the_order_of_their_names(words_index, repository):
+    # Known from the last to the first, as by pushes that brought one after the other.
+    names = [f"parse_{letter}" for letter in "edcba"]
+    for count in range(1, len(names) + 1):
+        put(repository, *(symbol_fact("src/parse.py", name) for name in names[:count]))
+
+    assert found(repository, "parse") == sorted(names)
+
+
 def test_words_find_symbols_by_name_and_documentation(library, words_index):
     assert set(found(library, "evict the oldest")[:2]) == {"evict_oldest", "test_evict"}
     assert found(library, "message") == ["sendMail"]

@@ -1,7 +1,10 @@
 """Tasks by the clock: what keeps promises when a message, a worker or a provider was lost."""
 
+from datetime import timedelta
+
 import structlog
 from celery import shared_task
+from django.conf import settings
 from django.utils import timezone
 
 from codemem.embedding import EmbeddingUnavailable
@@ -54,8 +57,9 @@ def build_vector_indexes() -> None:
 
 @shared_task
 def expire_overlays() -> None:
-    """Drop private overlays whose time is over."""
-    graph.expire_overlays(now=timezone.now())
+    """Drop private overlays whose time is over, and branches that nobody used for long."""
+    now = timezone.now()
+    graph.expire_overlays(now=now, idle_since=now - timedelta(days=settings.BRANCH_IDLE_DAYS))
 
 
 @shared_task
