@@ -27,6 +27,8 @@ from graph.values import LINEAGE_KINDS, LINK_LABEL, EdgeKind, VertexLabel
 SECONDS: Final = 5.0
 """How long a query may take."""
 
+_AT_ONCE: Final = 3
+_FIRST_TURN: Final = 100  # tells our locks from those of writers
 _LARGEST_CELL_BYTES: Final = 50_000
 _LARGEST_ANSWER_CHARACTERS: Final = 300_000
 _LOOK_EVERY_SECONDS: Final = 0.2
@@ -101,7 +103,7 @@ def ask(
     role = _ensure_reader(namespace_id)
     statement = _statement(cypher.graph_name(namespace_id), query, limit)
     rows: list[tuple[Any, ...]] = []
-    with _connection(role) as reader, _watched(reader, is_abandoned):
+    with _turn(role), _connection(role) as reader, _watched(reader, is_abandoned):
         size, is_cut = 0, False
         for row in _streamed(reader, statement):
             size += sum(len(value or "") for value in row)
@@ -152,30 +154,51 @@ def _streamed(reader: "psycopg.Connection[Any]", statement: str) -> Iterator[tup
 
 
 @contextmanager
+def _turn(role: str) -> Iterator[None]:
+    """Hold one of the namespace's turns while the block lasts; ReadersBusy when all are taken.
+
+    Counted here, before anybody connects: a backend that Postgres refuses for its role's connection
+    limit can leave a lock behind, which whoever connects next then trips over.
+    """
+    key = next((key for key in range(_AT_ONCE) if _holds("pg_try_advisory_lock", role, key)), None)
+    if key is None:
+        raise ReadersBusy(
+            "Other queries of this namespace are running: try again when they are done."
+        )
+    try:
+        yield
+    finally:
+        if connection.is_usable():
+            _holds("pg_advisory_unlock", role, key)
+
+
+def _holds(function: str, role: str, key: int) -> bool:
+    with connection.cursor() as cursor:
+        cursor.execute(
+            sql.SQL("SELECT {}(hashtextextended(%s, %s))").format(sql.Identifier(function)),
+            [role, _FIRST_TURN + key],
+        )
+        return bool(cursor.fetchone()[0])
+
+
+@contextmanager
 def _connection(role: str) -> Iterator["psycopg.Connection[Any]"]:
     """Connect as the reader itself: it can become nobody else, whatever a query calls."""
     database = connection.settings_dict
-    try:
-        reader = psycopg.connect(
-            host=database["HOST"],
-            port=database["PORT"],
-            dbname=database["NAME"],
-            user=role,
-            password=_password(role),
-            connect_timeout=5,
-            autocommit=True,
-            application_name="codemem graph_query",
-            options=(
-                f"-c statement_timeout={int(SECONDS * 1000)} -c default_transaction_read_only=on"
-                " -c search_path=ag_catalog,pg_catalog -c client_connection_check_interval=1000"
-            ),
-        )
-    except psycopg.OperationalError as error:
-        if "too many connections" in str(error):
-            raise ReadersBusy(
-                "Other queries of this namespace are running: try again when they are done."
-            ) from error
-        raise
+    reader = psycopg.connect(
+        host=database["HOST"],
+        port=database["PORT"],
+        dbname=database["NAME"],
+        user=role,
+        password=_password(role),
+        connect_timeout=5,
+        autocommit=True,
+        application_name="codemem graph_query",
+        options=(
+            f"-c statement_timeout={int(SECONDS * 1000)} -c default_transaction_read_only=on"
+            " -c search_path=ag_catalog,pg_catalog -c client_connection_check_interval=1000"
+        ),
+    )
     try:
         yield reader
     finally:

@@ -98,7 +98,7 @@ begin
     if to_regrole(quote_ident(reader)) is null then
         execute format('create role %I', reader);
     end if;
-    execute format('alter role %I with login password %L connection limit 3 noinherit nosuperuser'
+    execute format('alter role %I with login password %L connection limit 12 noinherit nosuperuser'
         ' nocreatedb nocreaterole noreplication nobypassrls', reader, verifier);
     execute format('alter role %I set default_transaction_read_only = on', reader);
     execute format('alter role %I set statement_timeout = %L', reader, '10s');

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import pty
+import signal
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -103,6 +104,8 @@ class CommandLine:
             stdout=stdout,
             stderr=subprocess.PIPE,
             start_new_session=own_session,
+            # Whoever runs the tests in the background has Ctrl-C ignored for all their children.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
         )
 
 

@@ -92,7 +92,7 @@ def test_nesting_without_end_is_refused(name: str, team: Team, token: str) -> No
 @pytest.mark.parametrize("name", TOOLS)
 def test_a_missing_argument_is_named(name: str, team: Team, token: str) -> None:
     declared = tool.find_tool(name).arguments.model_fields
-    required = [key for key, field in declared.items() if field.is_required()]
+    required = [field.alias or key for key, field in declared.items() if field.is_required()]
     works = EXAMPLES[name].works(team)
     for parameter in required:
         left = {key: value for key, value in works.items() if key != parameter}

@@ -3,10 +3,11 @@
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import psycopg
 import pytest
-from django.db import connection
+from django.db import connection, connections
 
 from graph import cypher, cypher_access, services
 from graph.cypher_access import (
@@ -290,9 +291,29 @@ def test_a_query_ends_when_its_asker_goes(app):
 
 
 def test_queries_do_not_pile_up(app):
-    with reader(app), reader(app), reader(app), pytest.raises(ReadersBusy):
+    role = cypher_access._ensure_reader(app.namespace_id)
+    with others_turns(role, 2):
+        assert asked(app, "RETURN 1").rows == ((1,),)
+    with others_turns(role, 3), pytest.raises(ReadersBusy):
         asked(app, "RETURN 1")
     assert asked(app, "RETURN 1").rows == ((1,),)
+
+
+@contextmanager
+def others_turns(role: str, count: int):
+    """Hold turns as other threads of the server do: on a connection of their own."""
+    other = connections.create_connection("default")
+    with other.cursor() as cursor:
+        for turn in range(count):
+            cursor.execute(
+                "SELECT pg_advisory_lock(hashtextextended(%s, %s))",
+                [role, cypher_access._FIRST_TURN + turn],
+            )
+        try:
+            yield
+        finally:
+            cursor.execute("SELECT pg_advisory_unlock_all()")
+    other.close()
 
 
 def test_a_graph_that_grows_labels_and_another_key_are_noticed(app, settings):

@@ -157,6 +157,8 @@ def test_two_workers_do_not_analyze_at_once(mirrored: Repository, source: Checko
             [f"{mirrored.pk}", Work.FINDINGS.value],
         )
         assert not analysis.analyze(repository_id=mirrored.pk, now=NOW)
+        # Closing the connection alone would free the lock a moment later.
+        cursor.execute("SELECT pg_advisory_unlock_all()")
     other.close()
     assert not Analysis.objects.exists()
     with only_worker(work=Work.FINDINGS, repository_id=mirrored.pk) as is_ours:
