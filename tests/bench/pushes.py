@@ -60,8 +60,8 @@ def main() -> None:
     )
     with tempfile.TemporaryDirectory() as folder, _server(Path(folder), arguments) as server:
         for size in arguments.sizes:
-            with _team(f"bench-{uuid.uuid4().hex[:8]}") as headers:
-                _measure(server, headers, arguments.source, size, Path(folder) / str(size))
+            headers = _team(f"bench-{uuid.uuid4().hex[:8]}")
+            _measure(server, headers, arguments.source, size, Path(folder) / str(size))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,9 +112,8 @@ def _worker(queues: str, *options: str) -> tuple[str, ...]:
     )
 
 
-@contextlib.contextmanager
-def _team(name: str) -> Iterator[dict[str, str]]:
-    """Make a namespace for as long as the block lasts; yield what its owner asks with."""
+def _team(name: str) -> dict[str, str]:
+    """Make a namespace, which stays, and return what its owner asks with."""
     from django.utils import timezone
 
     from codemem.accounts import services as accounts
@@ -130,24 +129,11 @@ def _team(name: str) -> Iterator[dict[str, str]]:
         scopes=list(TokenScope),
         expires_at=None,
     )
-    try:
-        yield {
-            "Authorization": f"Bearer {issued.secret}",
-            "Content-Type": "application/json",
-            "Codemem-Namespace": namespace.name,
-        }
-    finally:
-        _remove(namespace.name)
-
-
-def _remove(name: str) -> None:
-    from codemem.accounts.models import Namespace
-    from graph import cypher
-    from graph.models import Repository
-
-    namespace = Namespace.objects.get(name=name)
-    cypher.drop_graph(namespace.pk)
-    Repository.objects.filter(namespace=namespace).delete()
+    return {
+        "Authorization": f"Bearer {issued.secret}",
+        "Content-Type": "application/json",
+        "Codemem-Namespace": namespace.name,
+    }
 
 
 # --- One size -------------------------------------------------------------------------------------
