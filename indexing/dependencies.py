@@ -202,6 +202,7 @@ def keep_all(*, repository_id: UUID, revision: int, files: Sequence[FileNumbers]
     with transaction.atomic():
         _close(repository_id, revision, paths=None)
         _open(repository_id, revision, files)
+        _analyze()
         KeptResolution.objects.update_or_create(
             repository_id=repository_id, defaults={"version": _version(), "whole_since": revision}
         )
@@ -267,6 +268,15 @@ def _open(repository_id: UUID, revision: int, files: Sequence[FileNumbers]) -> N
         for file in files:
             numbers = (file.consulted, file.offered, file.derived)
             copy.write_row((keys[file.path], repository_id, *numbers, revision))
+
+
+def _analyze() -> None:
+    # Taken for a single row until autovacuum comes, a new repository's files would be read one by
+    # one. The numbers of keys are as good as random: to count them would only take long.
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "ANALYZE indexing_filedependencies (file_id, repository_id, valid_from, valid_to)"
+        )
 
 
 _COPY: Final = """

@@ -30,7 +30,7 @@ from graph.values import (
 STILL_OPEN: Final = 9_999_999_999
 """What `vt` says of edges and vertices that live; a number, because agtype indexes no null."""
 
-_ANALYZE_FROM_ROWS: Final = 5_000
+_ANALYZE_FROM_ROWS: Final = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
