@@ -185,20 +185,26 @@ def _holds(function: str, role: str, key: int) -> bool:
 def _connection(role: str) -> Iterator["psycopg.Connection[Any]"]:
     """Connect as the reader itself: it can become nobody else, whatever a query calls."""
     database = connection.settings_dict
-    reader = psycopg.connect(
-        host=database["HOST"],
-        port=database["PORT"],
-        dbname=database["NAME"],
-        user=role,
-        password=_password(role),
-        connect_timeout=5,
-        autocommit=True,
-        application_name="codemem graph_query",
-        options=(
-            f"-c statement_timeout={int(SECONDS * 1000)} -c default_transaction_read_only=on"
-            " -c search_path=ag_catalog,pg_catalog -c client_connection_check_interval=1000"
-        ),
-    )
+    try:
+        reader = psycopg.connect(
+            host=database["HOST"],
+            port=database["PORT"],
+            dbname=database["NAME"],
+            user=role,
+            password=_password(role),
+            connect_timeout=5,
+            autocommit=True,
+            application_name="codemem graph_query",
+            options=(
+                f"-c statement_timeout={int(SECONDS * 1000)} -c default_transaction_read_only=on"
+                " -c search_path=ag_catalog,pg_catalog -c client_connection_check_interval=1000"
+            ),
+        )
+    except psycopg.OperationalError as error:
+        raise ReaderMissing(
+            "The database does not let the reader of this graph log in. Behind a pooler, roles"
+            " named cm_* must be let through."
+        ) from error
     try:
         yield reader
     finally:
