@@ -100,6 +100,8 @@ def ask(
     Looks five times a second whether the asker is gone, and cancels then. Raise GraphUnknown,
     ReaderMissing, ReadersBusy, CypherFailed, CypherTooSlow.
     """
+    if connection.in_atomic_block:
+        raise ReadersBusy("Readers see what is committed only: ask when the writing is done.")
     role = _ensure_reader(namespace_id)
     statement = _statement(cypher.graph_name(namespace_id), query, limit)
     rows: list[tuple[Any, ...]] = []
