@@ -250,19 +250,48 @@ def _followed(namespace_id: UUID, vertex: int) -> list[_Row]:
     """Return the events of a node, and of what it was before: where it came from, up to then."""
     found: dict[tuple[int, int, str], _Row] = {}
     waiting: list[tuple[int, _Row | None]] = [(vertex, None)]
-    seen = {vertex}
+    seen = {(vertex, 0)}
     while waiting and len(seen) <= _MOST_PLACES:
         place, moved = waiting.pop()
-        for row in _events_at(namespace_id, [place]):
-            # At its old place only what came before the move is about the same thing.
-            if moved is not None and (row.at > moved.at or row.commit == moved.commit):
-                continue
+        for row in _of_its_last(_events_at(namespace_id, [place]), until=moved):
             found[row.vertex, row.commit, row.happening] = row
             came_from = row.other if row.happening == Happening.MOVED else None
-            if came_from is not None and came_from not in seen:
-                seen.add(came_from)
+            # What went away and came back is at one place twice, before and after.
+            if came_from is not None and (came_from, row.commit) not in seen:
+                seen.add((came_from, row.commit))
                 waiting.append((came_from, row))
     return list(found.values())
+
+
+def _of_its_last(rows: Iterable[_Row], *, until: _Row | None) -> list[_Row]:
+    """Return the events of the last that stood at a place (before it moved on), oldest first.
+
+    What stood there earlier took its events with it, if it left for another place in the commit in
+    which the next one was added, or was gone when the next one moved in. What was added anew some
+    time after is the same again.
+    """
+    known = sorted(
+        (
+            row
+            for row in rows
+            if until is None or (row.at <= until.at and row.commit != until.commit)
+        ),
+        key=lambda row: row.at,
+    )
+    comings = [row for row in known if row.happening in {Happening.ADDED, Happening.MOVED}]
+    if not comings:
+        return known
+    last = comings[-1]
+    begun = {row.commit for row in comings}
+    ended = [row for row in known if row.happening == Happening.LEFT and row.commit in begun]
+    if last.happening == Happening.MOVED:
+        gone = [row for row in known if row.happening in {Happening.LEFT, Happening.REMOVED}]
+        ended += [row for row in gone if row.at < last.at or row.commit == last.commit]
+    ended.sort(key=lambda row: row.at)
+    if not ended:
+        return known
+    since = ended[-1]
+    return [row for row in known if row.at > since.at or (row in comings and row.at == since.at)]
 
 
 def _newest_first(event: Event) -> tuple[float, float, str]:

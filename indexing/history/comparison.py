@@ -5,7 +5,7 @@ text. A merge is compared to all its parents: what any of them has already is no
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from graph.events import Happening, SymbolEvent, SymbolKey
@@ -16,6 +16,7 @@ from indexing.history.outline import Entry, Name, Outline, Text
 _LEAST_LETTERS_OF_A_RENAMED = 60
 _LEAST_SHARE_OF_LINES = 0.6
 _MOST_PAIRS = 2_500
+_MOST_HOMONYMS = 400
 _MOVABLE = frozenset(
     {
         *(NodeKind.CLASS, NodeKind.INTERFACE, NodeKind.ENUM, NodeKind.TYPE),
@@ -48,9 +49,10 @@ def events_of(pairs: Sequence[Pair]) -> list[SymbolEvent]:
     new: list[_Found] = []
     events: list[SymbolEvent] = []
     for pair in pairs:
-        events += _changed(pair)
-        gone += _gone(pair)
-        new += _new(pair)
+        matches = _matches(pair)
+        events += _changed(pair, matches)
+        gone += _gone(pair, matches)
+        new += _new(pair, matches)
     moves = list(_moves(gone, new))
     left = {old.key for old, _, _ in moves}
     arrived = {now.key for _, now, _ in moves}
@@ -89,36 +91,100 @@ class _Found:
         return self.version.outline[self.name]
 
 
-def _changed(pair: Pair) -> Iterator[SymbolEvent]:
-    """Yield the symbols that are there before and after under one name, and differ."""
+_Match = Mapping[Name, Name]
+"""By the names of symbols in the version after: what the same symbols are called in one before."""
+
+
+def _matches(pair: Pair) -> list[_Match | None]:
+    """Return a match for each version before; None where one of the two is missing."""
     after = pair.after
-    if after is None or not all(pair.before):
+    if after is None:
+        return [None] * len(pair.before)
+    return [None if before is None else _match(before, after) for before in pair.before]
+
+
+def _match(before: Version, after: Version) -> _Match:
+    same = {name: name for name in after.outline if name in before.outline}
+    numbered = {name.local_name for name in (*before.outline, *after.outline) if name.ordinal}
+    for local_name in numbered:
+        old = [_Found(before, name) for name in before.outline if name.local_name == local_name]
+        new = [_Found(after, name) for name in after.outline if name.local_name == local_name]
+        for one in new:
+            same.pop(one.name, None)
+        same |= {now.name: then.name for then, now in _homonyms(old, new)}
+    return same
+
+
+def _homonyms(old: Sequence[_Found], new: Sequence[_Found]) -> Iterator[tuple[_Found, _Found]]:
+    """Yield which of the symbols of one name is which: their numbers change with what is above.
+
+    By their text, then by its lines, the most alike first, and last by their numbers.
+    """
+    old_left, new_left = {one.name: one for one in old}, {one.name: one for one in new}
+    for find in (_of_one_text, _of_like_text, _of_one_number):
+        for then, now in list(find(list(old_left.values()), list(new_left.values()))):
+            if then.name in old_left and now.name in new_left:
+                del old_left[then.name], new_left[now.name]
+                yield then, now
+
+
+def _of_one_text(old: Sequence[_Found], new: Sequence[_Found]) -> Iterator[tuple[_Found, _Found]]:
+    yield from _alike(old, new, lambda one: (one.name, one.entry.body_hash))
+    yield from _alike(old, new, lambda one: (one.name.kind, one.entry.body_hash))
+
+
+def _of_like_text(old: Sequence[_Found], new: Sequence[_Found]) -> Iterator[tuple[_Found, _Found]]:
+    if len(old) * len(new) > _MOST_HOMONYMS:
+        return
+    found = [
+        (_share(then, now), then, now)
+        for then in old
+        for now in new
+        if then.name.kind is now.name.kind and then.version.text and now.version.text
+    ]
+    for share, then, now in sorted(found, key=lambda row: -row[0]):
+        if share >= _LEAST_SHARE_OF_LINES:
+            yield then, now
+
+
+def _of_one_number(old: Sequence[_Found], new: Sequence[_Found]) -> Iterator[tuple[_Found, _Found]]:
+    yield from _alike(old, new, lambda one: one.name)
+
+
+def _changed(pair: Pair, matches: Sequence[_Match | None]) -> Iterator[SymbolEvent]:
+    """Yield the symbols that are there before and after and differ, or have another place now."""
+    after = pair.after
+    versions = [
+        (version, match)
+        for version, match in zip(pair.before, matches, strict=True)
+        if version is not None and match is not None
+    ]
+    if after is None or not versions or len(versions) < len(pair.before):
         # What one parent of a merge lacks as a whole came from the other.
         return
-    versions = [version for version in pair.before if version is not None]
-    has_moved = versions[0].path != after.path
+    first, names = versions[0]
     for name, entry in after.outline.items():
-        befores = [version.outline.get(name) for version in versions]
-        if not all(befores):
+        if not all(name in match for _, match in versions):
             continue
         differences = [
-            _difference(version, before, after, entry)
-            for version, before in zip(versions, befores, strict=True)
-            if before is not None
+            _difference(version, version.outline[match[name]], after, entry)
+            for version, match in versions
         ]
         key = SymbolKey(after.path, *name)
-        if has_moved:
-            yield from _moved_with_its_file(versions[0], key, name, after, differences[0])
+        old = SymbolKey(first.path, *names[name])
+        if old != key and len(versions) == 1:
+            yield from _moved_with_others(old, key, (first, after), differences[0])
         elif all(differences):
             is_formatting = _FORMATTING in differences
             yield SymbolEvent(Happening.MODIFIED, key, after.language, is_formatting=is_formatting)
 
 
-def _moved_with_its_file(
-    before: Version, key: SymbolKey, name: Name, after: Version, difference: str
+def _moved_with_others(
+    old: SymbolKey, key: SymbolKey, versions: tuple[Version, Version], difference: str
 ) -> Iterator[SymbolEvent]:
-    old = SymbolKey(before.path, *name)
+    """Yield both ends of a move that a symbol made with its file, or behind one of its name."""
     is_changed, is_formatting = bool(difference), difference == _FORMATTING
+    before, after = versions
     for happening, one, other, version in (
         (Happening.MOVED, key, old, after),
         (Happening.LEFT, old, key, before),
@@ -139,23 +205,22 @@ def _difference(before: Version, old: Entry, after: Version, new: Entry) -> str:
     return _FORMATTING if is_formatting else _CHANGED
 
 
-def _gone(pair: Pair) -> Iterator[_Found]:
+def _gone(pair: Pair, matches: Sequence[_Match | None]) -> Iterator[_Found]:
     """Yield what every version before has and the one after has not, by the first of them."""
     versions = [version for version in pair.before if version is not None]
     if len(versions) < len(pair.before):
         return
     first, *others = versions
+    kept = {name for match in matches if match is not None for name in match.values()}
     for name in first.outline:
-        if pair.after is not None and name in pair.after.outline:
-            continue
-        if all(name in other.outline for other in others):
+        if name not in kept and all(name in other.outline for other in others):
             yield _Found(first, name)
 
 
-def _new(pair: Pair) -> Iterator[_Found]:
+def _new(pair: Pair, matches: Sequence[_Match | None]) -> Iterator[_Found]:
     after = pair.after
     for name in after.outline if after is not None else ():
-        known = (name in version.outline for version in pair.before if version is not None)
+        known = (name in match for match in matches if match is not None)
         if after is not None and not any(known):
             yield _Found(after, name)
 

@@ -9,7 +9,6 @@ past graph differs from a fresh index of its commit.
 import argparse
 import os
 import random
-import re
 import shutil
 import subprocess
 import sys
@@ -185,10 +184,8 @@ def _fresh_rows(repository: Any, sha: str) -> Iterator[tuple[object, ...]]:
 
 # --- git log -L ----------------------------------------------------------------------------------
 def _compare_with_git(repository: Any, path: Path, count: int, rng: random.Random) -> None:
-    from graph.events import Happening
     from graph.models import SymbolVersion
-    from graph.queries import history as queries
-    from graph.values import VertexLabel, graph_id
+    from tests.bench.line_log import line_log
 
     head = _git("-C", str(path), "rev-parse", f"refs/heads/{repository.default_branch}").strip()
     rows = SymbolVersion.objects.filter(
@@ -198,35 +195,46 @@ def _compare_with_git(repository: Any, path: Path, count: int, rng: random.Rando
     print("## symbol_history against git log -L\n")
     print("| function | both | only ours | only git | while git follows it: both | ours | git |")
     print("|---|---:|---:|---:|---:|---:|---:|")
-    raw, followed = _Agreement(), _Agreement()
+    raw, one, same = _Agreement(), _Agreement(), _Agreement()
     for row in rng.sample(functions, min(count, len(functions))):
-        vertex = graph_id(label=VertexLabel.SYMBOL, key=row.symbol_id)
-        events, _ = queries.events_of(
-            namespace_id=repository.namespace_id, vertex=vertex, limit=10_000
-        )
-        times = {
-            event.commit.sha: event.commit.committed_at.timestamp()
-            for event in events
-            if event.touched.is_changed and event.touched.happening is not Happening.LEFT
-        }
-        ours, log = set(times), _line_log(path, head, row)
-        names = {event.touched.id.rpartition("#")[2].rpartition(".")[2] for event in events}
-        lost = next((at for at, patch in log.values() if not _is_of(patch, names)), -1.0)
-        still = {sha for sha, at in times.items() if at > lost}
-        theirs = {sha for sha, (at, _) in log.items() if at > lost}
-        raw.add(ours, set(log))
-        followed.add(still, theirs)
+        name = f"{row.symbol.path}#{row.symbol.local_name}"
+        log = line_log(path, head, row.symbol.path, row.start_line, row.end_line)
+        # git does not list what only moved, unless its indentation did too.
+        changed, moved = _told(repository, row)
+        ours = changed | (moved & log.listed)
+        raw.add(ours, log.listed)
+        one.add(ours - log.beyond_one, log.listed - log.beyond_one)
+        mine, gits = ours - log.beyond_same, log.listed - log.beyond_same
+        same.add(mine, gits)
         print(
-            f"| {row.symbol.path}#{row.symbol.local_name} | {len(ours & log.keys())}"
-            f" | {len(ours - log.keys())} | {len(log.keys() - ours)} | {len(still & theirs)}"
-            f" | {len(still - theirs)} | {len(theirs - still)} |"
+            f"| {name} | {len(ours & log.listed)} | {len(ours - log.listed)}"
+            f" | {len(log.listed - ours)} | {len(mine & gits)} | {len(mine - gits)}"
+            f" | {len(gits - mine)} |"
         )
-        for sha in sorted(still ^ theirs):
-            side = "ours" if sha in still else "git"
-            _say(f"only {side}: {sha[:12]} {row.symbol.path}#{row.symbol.local_name}")
+        for sha in sorted((ours ^ log.listed) - log.beyond_one):
+            side = "ours" if sha in ours else "git"
+            where = ", which follows another by then" if sha in log.beyond_same else ""
+            _say(f"only {side}{where}: {sha[:12]} {name}")
     print(f"\nOf all commits that either lists, both list {raw}.")
     # git follows lines, not names: after a rewrite its range is often a whole class, or other code.
-    print(f"As long as git's range is that function and nothing else: {followed}.")
+    print(f"As long as git's range is one whole definition: {one}.")
+    print(f"As long as that has the function's name or half of its lines: {same}.")
+
+
+def _told(repository: Any, row: Any) -> tuple[frozenset[str], frozenset[str]]:
+    """Return the commits in which symbol_history says that a function changed, or only moved."""
+    from graph.events import Happening
+    from graph.queries import history as queries
+    from graph.values import VertexLabel, graph_id
+
+    events, _ = queries.events_of(
+        namespace_id=repository.namespace_id,
+        vertex=graph_id(label=VertexLabel.SYMBOL, key=row.symbol_id),
+        limit=10_000,
+    )
+    came = [event for event in events if event.touched.happening is not Happening.LEFT]
+    changed = frozenset(event.commit.sha for event in came if event.touched.is_changed)
+    return changed, frozenset(event.commit.sha for event in came) - changed
 
 
 class _Agreement:
@@ -236,7 +244,7 @@ class _Agreement:
         self.both = self.either = self.theirs = 0
         self.shares: list[float] = []
 
-    def add(self, ours: set[str], theirs: set[str]) -> None:
+    def add(self, ours: frozenset[str], theirs: frozenset[str]) -> None:
         both, either = len(ours & theirs), len(ours | theirs)
         self.both, self.either = self.both + both, self.either + either
         self.theirs += len(theirs)
@@ -250,25 +258,6 @@ class _Agreement:
             f"{self.both} of {self.either} ({share:.3f}; mean over functions {mean:.3f});"
             f" of git's {self.theirs} we list {found:.3f}"
         )
-
-
-def _line_log(path: Path, head: str, row: Any) -> dict[str, tuple[float, str]]:
-    """Return the commits that git lists for a function's lines, newest first: time and patch."""
-    lines = f"-L{row.start_line},{row.end_line}:{row.symbol.path}"
-    output = _git("-C", str(path), "log", "--format=%x01%H %ct", lines, head)
-    entries = (entry.partition("\n") for entry in output.split("\x01")[1:])
-    return {commit[:40]: (float(commit.split()[1]), patch) for commit, _, patch in entries}
-
-
-def _is_of(patch: str, names: set[str]) -> bool:
-    """Tell whether the outermost definitions of git's range are the function, by its names."""
-    code = [line[1:] for line in patch.partition("\n@@")[2].splitlines()[1:]]
-    found = [match for line in code if (match := _DEFINITION.match(line))]
-    outermost = min((len(match[1]) for match in found), default=0)
-    return {match[2] for match in found if len(match[1]) == outermost} <= names and bool(found)
-
-
-_DEFINITION = re.compile(r"(\s*)(?:async\s+)?(?:def|class)\s+(\w+)")
 
 
 # --- Parts ---------------------------------------------------------------------------------------

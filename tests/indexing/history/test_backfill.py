@@ -94,6 +94,21 @@ def test_a_symbol_is_followed_through_changes_renames_and_moves(mirrored, source
     assert [end.subject for end in ends if end is not None] == ["Add", "Rename"]
 
 
+def test_a_function_that_stood_behind_others_of_its_name_tells_only_of_itself(mirrored, source):
+    overloads = "@overload\ndef total(items: list[int]) -> int: ...\n" * 2
+    source.commit({"a.py": TOTAL}, subject="Add", at="2026-01-01T00:00:00Z")
+    source.commit({"a.py": overloads + TOTAL}, subject="Overload", at="2026-01-02T00:00:00Z")
+    source.commit({"a.py": TOTAL}, subject="Plain again", at="2026-01-03T00:00:00Z")
+
+    bring_up(mirrored)
+
+    assert told(mirrored, "sym:a.py#total") == [
+        ("Plain again", "moved", "sym:a.py#total"),
+        ("Overload", "moved", "sym:a.py#total~2"),
+        ("Add", "added", "sym:a.py#total"),
+    ]
+
+
 def test_a_merged_request_has_the_commits_of_its_branch(mirrored, source):
     source.commit({"a.py": "x = 1\n"}, subject="First")
     source.git("checkout", "--quiet", "-b", "fix")

@@ -115,3 +115,39 @@ def test_a_merge_did_only_what_no_parent_had():
     merged = TOTAL.replace("amount = 0", "amount = 1") + "\ndef other():\n    return 3\n"
     pair = Pair((version("a.py", ours), version("a.py", theirs)), version("a.py", merged))
     assert told(events_of([pair])) == {("modified", "sym:a.py#other")}
+
+
+OVERLOADED = """\
+@overload
+def total(items: list[int]) -> int: ...
+@overload
+def total(items: list[str]) -> str: ...
+"""
+
+
+def test_a_function_is_followed_behind_others_of_its_name():
+    events = events_of(changed({"a.py": TOTAL}, {"a.py": OVERLOADED + TOTAL}))
+    assert told(events) == {
+        ("moved", "sym:a.py#total~2"),
+        ("left", "sym:a.py#total"),
+        ("added", "sym:a.py#total"),
+        ("added", "sym:a.py#total~1"),
+    }
+    assert not any(event.is_changed for event in events if event.happening is Happening.MOVED)
+
+
+def test_a_function_that_changes_as_others_of_its_name_come_is_followed():
+    little = TOTAL.replace("amount = 0", "amount = Decimal(0)")
+    events = events_of(changed({"a.py": OVERLOADED + TOTAL}, {"a.py": little}))
+    assert told(events) == {
+        ("moved", "sym:a.py#total"),
+        ("left", "sym:a.py#total~2"),
+        ("removed", "sym:a.py#total"),
+        ("removed", "sym:a.py#total~1"),
+    }
+
+
+def test_of_two_functions_of_one_name_only_the_changed_one_is_told():
+    other = OVERLOADED.replace("-> str", "-> bytes")
+    events = events_of(changed({"a.py": OVERLOADED + TOTAL}, {"a.py": other + TOTAL}))
+    assert told(events) == {("modified", "sym:a.py#total~1")}

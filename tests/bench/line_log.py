@@ -1,0 +1,124 @@
+"""What `git log -L` lists for a function, and for how long that is still the function.
+
+git follows lines, not definitions: after a rewrite, or a hunk that reaches over the end of the
+function, its range is a whole class, a neighbor, or part of something, and every older commit that
+it lists is about that. Here each range is held against the definitions of its own version.
+"""
+
+import functools
+import re
+import subprocess
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+from indexing.history.outline import Entry, Name, Text, outline
+from indexing.languages import language_of
+from indexing.parsing import extract
+
+_LEAST_SHARE_OF_LINES = 0.5
+_SIDES = re.compile(r"^--- (?:a/)?(.+)\n\+\+\+ (?:b/)?(.+)\n((?:@@ .+\n(?:[^@].*\n|\n)*)+)", re.M)
+_RANGE = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@", re.M)
+
+
+@dataclass(frozen=True, slots=True)
+class LineLog:
+    """The commits that git lists; those up to which its range is a definition, and the same one."""
+
+    listed: frozenset[str]
+    beyond_one: frozenset[str]
+    beyond_same: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Definition:
+    name: Name
+    lines: tuple[bytes, ...]
+
+    def is_like(self, other: "_Definition") -> bool:
+        """Tell whether these are versions of one thing: by name, or by half of their lines."""
+        if self.name.last == other.name.last:
+            return True
+        common = (Counter(self.lines) & Counter(other.lines)).total()
+        return 2 * common >= _LEAST_SHARE_OF_LINES * (len(self.lines) + len(other.lines))
+
+
+def line_log(repository: Path, head: str, path: str, start: int, end: int) -> LineLog:
+    """Return what git lists for lines of a file at `head`.
+
+    `beyond_one`: all commits from the first on at which git's range is not one whole definition;
+    `beyond_same`: as well those at which it is another one than in the commit after.
+    """
+    lines = f"-L{start},{end}:{path}"
+    output = _git(repository, "log", "--format=%x01%H %P", lines, head).decode("utf-8", "replace")
+    listed: list[str] = []
+    ends_one: list[str] = []
+    ends_same: list[str] = []
+    for entry in output.split("\x01")[1:]:
+        commits, _, patch = entry.partition("\n")
+        sha, *parents = commits.split()
+        listed.append(sha)
+        if len(parents) > 1:
+            continue  # of merges git shows no range
+        after, before = _sides(repository, sha, parents, patch)
+        if after is None:
+            ends_one.append(sha)
+        elif before is None:
+            ends_one += parents
+        elif not after.is_like(before):
+            ends_same += parents
+    beyond_one = _with_ancestors(repository, ends_one)
+    beyond_same = beyond_one | _with_ancestors(repository, ends_same)
+    return LineLog(frozenset(listed), beyond_one, beyond_same)
+
+
+def _sides(
+    repository: Path, sha: str, parents: list[str], patch: str
+) -> tuple[_Definition | None, _Definition | None]:
+    """Return the definitions that a listed commit's range is after and before it."""
+    sides = _SIDES.search(patch)
+    ranges = _RANGE.findall(patch)
+    if sides is None or len(ranges) != 1:
+        return None, None
+    old_start, old_count, start, count = (int(text or 1) for text in ranges[0])
+    after = _defined(repository, f"{sha}:{sides[2]}", start, start + count - 1)
+    if not parents or sides[1] == "/dev/null" or not old_count:
+        return after, None
+    end = old_start + old_count - 1
+    return after, _defined(repository, f"{parents[0]}:{sides[1]}", old_start, end)
+
+
+def _defined(repository: Path, place: str, start: int, end: int) -> _Definition | None:
+    """Return the definition that these lines are and nothing else but empty lines."""
+    text, entries = _version(repository, place)
+    lines = {number for number in range(start, end + 1) if _is_written(text, number)}
+    for name, entry in entries.items():
+        span = range(entry.start_line, entry.end_line + 1)
+        if {number for number in span if _is_written(text, number)} == lines:
+            own = (line.strip() for line in text.own_lines(entry))
+            return _Definition(name, tuple(line for line in own if line))
+    return None
+
+
+def _is_written(text: Text, number: int) -> bool:
+    return 0 < number <= len(text.lines) and bool(text.lines[number - 1].strip())
+
+
+@functools.lru_cache(maxsize=2_000)
+def _version(repository: Path, place: str) -> tuple[Text, dict[Name, Entry]]:
+    language = language_of(place.partition(":")[2])
+    source = _git(repository, "show", place)
+    found = outline(extract(language, source).definitions) if language is not None else {}
+    return Text.of(source), dict(found)
+
+
+def _with_ancestors(repository: Path, shas: list[str]) -> frozenset[str]:
+    if not shas:
+        return frozenset()
+    return frozenset(_git(repository, "rev-list", *shas).decode().split())
+
+
+def _git(repository: Path, *arguments: str) -> bytes:
+    command = ["git", "-C", str(repository), *arguments]
+    return subprocess.run(command, capture_output=True, check=True).stdout
+
