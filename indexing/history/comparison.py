@@ -17,6 +17,8 @@ _LEAST_LETTERS_OF_A_RENAMED = 60
 _LEAST_SHARE_OF_LINES = 0.6
 _MOST_PAIRS = 2_500
 _MOST_HOMONYMS = 400
+# They have the name in common already.
+_LEAST_SHARE_OF_HOMONYMS = 0.2
 _MOVABLE = frozenset(
     {
         *(NodeKind.CLASS, NodeKind.INTERFACE, NodeKind.ENUM, NodeKind.TYPE),
@@ -143,7 +145,7 @@ def _of_like_text(old: Sequence[_Found], new: Sequence[_Found]) -> Iterator[tupl
         if then.name.kind is now.name.kind and then.version.text and now.version.text
     ]
     for share, then, now in sorted(found, key=lambda row: -row[0]):
-        if share >= _LEAST_SHARE_OF_LINES:
+        if share >= _LEAST_SHARE_OF_HOMONYMS:
             yield then, now
 
 

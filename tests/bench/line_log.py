@@ -17,8 +17,8 @@ from indexing.languages import language_of
 from indexing.parsing import extract
 
 _LEAST_SHARE_OF_LINES = 0.5
-_SIDES = re.compile(r"^--- (?:a/)?(.+)\n\+\+\+ (?:b/)?(.+)\n((?:@@ .+\n(?:[^@].*\n|\n)*)+)", re.M)
-_RANGE = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@", re.M)
+_SIDES = re.compile(r"^--- (?:a/)?(.+)\n\+\+\+ (?:b/)?(.+)\n", re.MULTILINE)
+_RANGE = re.compile(r"^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,4 +121,3 @@ def _with_ancestors(repository: Path, shas: list[str]) -> frozenset[str]:
 def _git(repository: Path, *arguments: str) -> bytes:
     command = ["git", "-C", str(repository), *arguments]
     return subprocess.run(command, capture_output=True, check=True).stdout
-
