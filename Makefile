@@ -50,6 +50,9 @@ bench-pushes: setup  ## From webhook to answer at 500, 2,000 and 8,000 files; br
 	@deploy/bench_pushes.sh
 	@deploy/bench_pushes.sh --branches
 
+bench-http: setup  ## How long an agent waits for an answer about code, on Django's source
+	@deploy/bench_http.sh
+
 conformance:  ## Run the MCP conformance scenarios (fetches Node 22 and the suite)
 	@deploy/conformance.sh
 
@@ -59,4 +62,4 @@ lock: setup  ## Write requirements.lock anew from pyproject.toml
 setup:
 	@deploy/server.sh setup
 
-.PHONY: help up down status env logs test check bench bench-graph bench-index indexers test-scip bench-history bench-pushes conformance lock setup
+.PHONY: help up down status env logs test check bench bench-graph bench-index indexers test-scip bench-history bench-pushes bench-http conformance lock setup

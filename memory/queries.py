@@ -78,9 +78,11 @@ def memories_about(
 def memories_by_vertex(
     *, caller: Caller, namespace_id: UUID, vertices: Iterable[int], now: datetime
 ) -> Mapping[int, StoredMemory]:
-    """Return the visible memories among some vertices of the graph, by vertex. One query."""
+    """Return the visible memories among some vertices of the graph, by vertex."""
     label = VertexLabel.MEMORY
     numbers = [key_of(vertex) for vertex in vertices if label_of(vertex) is label]
+    if not numbers:
+        return {}
     rows = visible_memories(caller=caller, now=now).filter(
         namespace_id=namespace_id, number__in=numbers
     )

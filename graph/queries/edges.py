@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
+from itertools import islice
 from typing import Any, Final
 from uuid import UUID
 
@@ -14,6 +15,7 @@ from django.db import connection
 from psycopg import sql
 
 from graph import cypher
+from graph.plans import kept_plans
 from graph.queries.nodes import nodes_of, scores_of
 from graph.queries.seen import edges_seen, view_parameters
 from graph.values import (
@@ -44,6 +46,8 @@ _SHARED_LABELS: Final = frozenset({VertexLabel.PACKAGE, VertexLabel.EXTERNAL})
 # Of a hub's edges no more than this times the limit are read of each kind before the most certain
 # ones are chosen.
 _READ_FOR_EACH_SHOWN: Final = 10
+# Nodes that a walk reads at once, where there is less room left: excluded ones take none.
+_LEAST_READ: Final = 100
 
 
 class Algorithm(StrEnum):
@@ -265,7 +269,7 @@ def _edge_rows(
         "read": limit * _READ_FOR_EACH_SHOWN,
         **view_parameters(view),
     }
-    with connection.cursor() as cursor:
+    with kept_plans(), connection.cursor() as cursor:
         cursor.execute(statement, parameters)
         return [_EdgeRow(*row) for row in cursor.fetchall()]
 
@@ -399,7 +403,7 @@ def _reached(
         "node_limit": node_limit,
         **view_parameters(view),
     }
-    with connection.cursor() as cursor:
+    with kept_plans(), connection.cursor() as cursor:
         cursor.execute(statement, parameters)
         rows: list[tuple[int | None, int]] = cursor.fetchall()
     reached = {vertex: depth for vertex, depth in rows if vertex is not None}
@@ -429,19 +433,29 @@ class _Walk:
     is_truncated: bool = False
 
     def advance(self, rows: Sequence[_EdgeRow], *, depth: int, room: int) -> list[int]:
-        """Take the far ends of some edges in, as far as there is room, and return the new ones."""
-        ahead = {row.other for row in rows if row.other not in self.steps}
-        self.nodes |= nodes_of(namespace_id=self.namespace_id, vertices=ahead, view=self.view)
-        reached: list[int] = []
+        """Take the far ends of some edges in, as far as there is room, and return the new ones.
+
+        A vertex is reached by the first of its edges. A hub has far more of them than there is
+        room: nodes are read as they are needed.
+        """
+        first: dict[int, _EdgeRow] = {}
         for row in rows:
-            if row.other in self.steps or not self._may_enter(row.other):
-                continue
-            if len(reached) == room:
-                self.is_truncated = True
-                break
-            self.steps[row.other] = _Step(depth=depth, row=row)
-            reached.append(row.other)
-        return [vertex for vertex in reached if label_of(vertex) not in _SHARED_LABELS]
+            if row.other not in self.steps:
+                first.setdefault(row.other, row)
+        reached: list[int] = []
+        waiting = iter(first.values())
+        while batch := list(islice(waiting, max(room - len(reached), _LEAST_READ) + 1)):
+            ahead = [row.other for row in batch]
+            self.nodes |= nodes_of(namespace_id=self.namespace_id, vertices=ahead, view=self.view)
+            for row in batch:
+                if not self._may_enter(row.other):
+                    continue
+                if len(reached) == room:
+                    self.is_truncated = True
+                    return _leading_on(reached)
+                self.steps[row.other] = _Step(depth=depth, row=row)
+                reached.append(row.other)
+        return _leading_on(reached)
 
     def traversal(self, algorithm: Algorithm) -> Traversal:
         is_breadth_first = algorithm is Algorithm.BREADTH_FIRST
@@ -463,6 +477,10 @@ class _Walk:
             reached_from=row.origin if row else None,
             edge=row.edge(self.nodes.get(row.source)) if row else None,
         )
+
+
+def _leading_on(vertices: Iterable[int]) -> list[int]:
+    return [vertex for vertex in vertices if label_of(vertex) not in _SHARED_LABELS]
 
 
 def _depth_first(steps: dict[int, _Step]) -> list[int]:

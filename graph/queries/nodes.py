@@ -12,6 +12,7 @@ from django.db.models import BigIntegerField, F, OuterRef, Q, QuerySet, Subquery
 from psycopg import sql
 
 from graph.models import Entity, FileVersion, NodeScore, SymbolVersion
+from graph.plans import kept_plans
 from graph.queries.seen import is_seen, seen_files, seen_symbols, view_parameters
 from graph.statements import statements
 from graph.symbol_text import embedding_text
@@ -55,6 +56,10 @@ def find_nodes(*, repository_id: UUID, text: str, limit: int = 20, view: View = 
     text = text.strip().removesuffix("()").strip()
     if not text or "\0" in text:
         return []
+    if text.startswith(("sym:", "file:")):
+        named = _nodes_with_id(repository_id, text, view)
+        if len(named) == 1:
+            return named
     symbols = _symbols(view).filter(repository_id=repository_id)
     files = _files(view).filter(repository_id=repository_id)
     for rows in _readings(text, files, symbols):
@@ -70,17 +75,11 @@ def get_node(
     id: str,  # noqa: A002  the field's term
     view: View = LIVE,
 ) -> Node:
-    """Return the node with this text id; raise NodeUnknown."""
-    symbols = _symbols(view).filter(repository_id=repository_id)
-    files = _files(view).filter(repository_id=repository_id)
-    row: SymbolVersion | FileVersion | None = None
-    if id.startswith("file:"):
-        row = files.filter(file__path=id.removeprefix("file:")).first()
-    elif id.startswith("sym:"):
-        row = symbols.filter(_is_symbol_id(id.removeprefix("sym:"))).first()
-    if row is None:
+    """Return the node with this text id; raise NodeUnknown. One query."""
+    named = _nodes_with_id(repository_id, id, view)
+    if not named:
         raise NodeUnknown(f"There is no {id} in the graph.")
-    return _node(row)
+    return min(named, key=lambda node: node.vertex)
 
 
 def nodes_of(*, namespace_id: UUID, vertices: Iterable[int], view: View = LIVE) -> dict[int, Node]:
@@ -94,7 +93,7 @@ def nodes_of(*, namespace_id: UUID, vertices: Iterable[int], view: View = LIVE) 
             "files": keys[VertexLabel.FILE],
             **view_parameters(view),
         }
-        with connection.cursor() as cursor:
+        with kept_plans(), connection.cursor() as cursor:
             cursor.execute(_nodes_statement(view.is_live), parameters)
             nodes = {node.vertex: node for node in map(_node_of_row, cursor.fetchall())}
     entities = [key for label in _ENTITIES for key in keys[label]]
@@ -104,10 +103,10 @@ def nodes_of(*, namespace_id: UUID, vertices: Iterable[int], view: View = LIVE) 
     return nodes
 
 
-@lru_cache(maxsize=2)
-def _nodes_statement(is_live: bool) -> str:  # noqa: FBT001
+@lru_cache(maxsize=4)
+def _nodes_statement(is_live: bool, name: str = "nodes_of") -> str:  # noqa: FBT001
     seen = is_seen(view=View(revision=None if is_live else 0), table="version")
-    return sql.SQL(statements("queries")["nodes_of"]).format(seen=seen).as_string(None)
+    return sql.SQL(statements("queries")[name]).format(seen=seen).as_string(None)
 
 
 def symbols_by_key(*, keys: Collection[int], view: View = LIVE) -> dict[int, Node]:
@@ -195,6 +194,24 @@ def symbols_to_embed(
         .defer("embedding", "tokens")[:limit]
     )
     return [EmbeddingTask(digest=bytes(row.embedding_digest), text=_text(row)) for row in rows]
+
+
+def _nodes_with_id(repository_id: UUID, uid: str, view: View) -> list[Node]:
+    """Return what a text id means; more than one where a path or a name contains `#`."""
+    readings = list(_id_readings(uid))
+    if not readings or "\0" in uid:
+        return []
+    paths, local_names, ordinals = map(list, zip(*readings, strict=True))
+    parameters: dict[str, Any] = {
+        "paths": paths,
+        "local_names": local_names,
+        "ordinals": ordinals,
+        "repository": repository_id,
+        **view_parameters(view),
+    }
+    with kept_plans(), connection.cursor() as cursor:
+        cursor.execute(_nodes_statement(view.is_live, "nodes_named"), parameters)
+        return [_node_of_row(row) for row in cursor.fetchall()]
 
 
 def _readings(

@@ -1,13 +1,17 @@
 """Repositories and refs: which ones a caller may see, how they are found, what they show."""
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 from uuid import UUID
 
-from django.db.models import F, QuerySet, Value
+from django.db import connection
+from django.db.models import QuerySet
 
 from codemem.accounts.values import Action, Caller
 from graph.models import DEFAULT_LAYER, Layer, Ref, Repository, RepositoryAlias, Revision
+from graph.plans import kept_plans
 from graph.remotes import normalize_remote
+from graph.statements import statements
 from graph.values import (
     LIVE,
     WORK_TREE,
@@ -85,15 +89,19 @@ def get_ref_state(*, repository_id: UUID, ref: str | None, user_id: int | None =
 
     `worktree:<name>` means the private overlay of that name of this user, and of nobody else. A ref
     that nobody has seen is not known; the state then says so and answers for no other. Raise
-    Repository.DoesNotExist. A query, one more for an overlay and for a ref that is not known.
+    Repository.DoesNotExist. One query.
     """
     if ref is not None and ref.startswith(WORK_TREE):
         return _work_tree_state(repository_id, ref, user_id)
-    named = F("repository__default_branch") if ref is None else Value(ref)
-    row = Ref.objects.filter(repository_id=repository_id, name=named).first()
+    with kept_plans(), connection.cursor() as cursor:
+        cursor.execute(
+            statements("queries")["ref_state"], {"repository": repository_id, "ref": ref}
+        )
+        row: tuple[Any, ...] | None = cursor.fetchone()
     if row is None:
-        default = Repository.objects.only("default_branch").get(pk=repository_id).default_branch
-        name = ref or default
+        raise Repository.DoesNotExist(f"There is no repository {repository_id}.")
+    name, head_commit, indexed_commit, commits_behind, indexed_at, layer, base_revision = row
+    if head_commit is None:
         return RefState(
             requested_ref=ref,
             ref=name,
@@ -102,15 +110,17 @@ def get_ref_state(*, repository_id: UUID, ref: str | None, user_id: int | None =
             behind_by=None,
             indexed_at=None,
         )
-    is_current = row.indexed_commit == row.head_commit
+    view = LIVE
+    if layer is not None:
+        view = View(repository_id=repository_id, layer=layer, revision=base_revision)
     return RefState(
         requested_ref=ref,
-        ref=row.name,
-        indexed_commit=row.indexed_commit or None,
-        head_commit=row.head_commit,
-        behind_by=0 if is_current else row.commits_behind,
-        indexed_at=row.indexed_at,
-        view=_view_of(row),
+        ref=name,
+        indexed_commit=indexed_commit or None,
+        head_commit=head_commit,
+        behind_by=0 if indexed_commit == head_commit else commits_behind,
+        indexed_at=indexed_at,
+        view=view,
     )
 
 
@@ -163,15 +173,6 @@ def list_layers(*, repository_id: UUID, owner_id: int | None = None) -> list[Lay
         repository_id=repository_id, owner_id=owner_id
     )
     return [_layer(row) for row in rows.order_by("pk")]
-
-
-def _view_of(row: Ref) -> View:
-    if row.layer == DEFAULT_LAYER:
-        return LIVE
-    layer = Layer.objects.filter(pk=row.layer).first()
-    if layer is None:
-        return LIVE
-    return View(repository_id=row.repository_id, layer=layer.pk, revision=layer.base_revision_id)
 
 
 def _revision(row: Revision) -> RevisionValue:

@@ -107,3 +107,34 @@ from graph_fileversion version
 join graph_sourcefile file on file.id = version.file_id
 where version.file_id = any (%(files)s::bigint[]) and not version.is_removed and {seen}
     and version.repository_id in (select id from graph_repository where namespace_id = %(namespace)s)
+
+-- name: nodes_named
+-- What a text id names in a repository, as nodes_of shows it; a file when there are no local names.
+select version.symbol_id, version.repository_id, symbol.path, version.language, version.end_line, symbol.kind,
+    symbol.name, symbol.local_name, symbol.ordinal, version.qualified_name, version.start_line, version.signature,
+    version.doc, version.visibility, version.is_test, version.parameters, version.decorators, version.cyclomatic,
+    version.cognitive
+from unnest(%(paths)s::text[], %(local_names)s::text[], %(ordinals)s::int[]) as wanted (path, local_name, ordinal)
+join graph_symbol symbol
+    on symbol.repository_id = %(repository)s and symbol.path = wanted.path
+        and symbol.local_name = wanted.local_name and symbol.ordinal = wanted.ordinal
+join graph_symbolversion version on version.symbol_id = symbol.id and {seen}
+where wanted.local_name is not null
+union all
+select version.file_id, version.repository_id, file.path, version.language, version.lines, null, null, null, null,
+    null, null, null, null, null, null, null, null, null, null
+from unnest(%(paths)s::text[], %(local_names)s::text[]) as wanted (path, local_name)
+join graph_sourcefile file on file.repository_id = %(repository)s and file.path = wanted.path
+join graph_fileversion version on version.file_id = file.id and not version.is_removed and {seen}
+where wanted.local_name is null
+
+-- name: ref_state
+-- What is known of a ref, or of the default branch when none is named; only its name when it was
+-- never seen. A layer that is gone shows as none.
+select coalesce(ref.name, nullif(%(ref)s::text, ''), repository.default_branch), ref.head_commit, ref.indexed_commit,
+    ref.commits_behind, ref.indexed_at, layer.id, layer.base_revision_id
+from graph_repository repository
+left join graph_ref ref
+    on ref.repository_id = repository.id and ref.name = coalesce(%(ref)s::text, repository.default_branch)
+left join graph_layer layer on layer.id = ref.layer and ref.layer > 0
+where repository.id = %(repository)s
