@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from graph.events import Happening, SymbolEvent, SymbolKey
 from graph.values import NodeKind
-from indexing.history.outline import Entry, Name, Outline, Text
+from indexing.history.outline import Entry, Name, Outline, Text, without_name
 
 # A few lines are alike by chance: such symbols moved only if they kept their name.
 _LEAST_LETTERS_OF_A_RENAMED = 60
@@ -107,6 +107,8 @@ def _matches(pair: Pair) -> list[_Match | None]:
 
 def _match(before: Version, after: Version) -> _Match:
     same = {name: name for name in after.outline if name in before.outline}
+    for name in list(_taken_over(before, after, same)):
+        del same[name]
     numbered = {name.local_name for name in (*before.outline, *after.outline) if name.ordinal}
     for local_name in numbered:
         old = [_Found(before, name) for name in before.outline if name.local_name == local_name]
@@ -115,6 +117,20 @@ def _match(before: Version, after: Version) -> _Match:
             same.pop(one.name, None)
         same |= {now.name: then.name for then, now in _homonyms(old, new)}
     return same
+
+
+def _taken_over(before: Version, after: Version, same: _Match) -> Iterator[Name]:
+    """Yield names that are another symbol's now, while what they named stands under a new name."""
+    came = [_Found(after, name) for name in after.outline if name not in same]
+    renamed = {_nameless(one) for one in came if one.name.kind in _MOVABLE and _is_long(one)}
+    for name in same if renamed else ():
+        then, now = _Found(before, name), _Found(after, name)
+        if name.kind not in _MOVABLE or then.entry.body_hash == now.entry.body_hash:
+            continue
+        if not _is_long(then) or _nameless(then) not in renamed:
+            continue
+        if _share(_lines(then), _lines(now)) < _LEAST_SHARE_OF_LINES:
+            yield name
 
 
 def _homonyms(old: Sequence[_Found], new: Sequence[_Found]) -> Iterator[tuple[_Found, _Found]]:
@@ -138,11 +154,12 @@ def _of_one_text(old: Sequence[_Found], new: Sequence[_Found]) -> Iterator[tuple
 def _of_like_text(old: Sequence[_Found], new: Sequence[_Found]) -> Iterator[tuple[_Found, _Found]]:
     if len(old) * len(new) > _MOST_HOMONYMS:
         return
+    lines = {id(one): _lines(one) for one in (*old, *new) if one.version.text}
     found = [
-        (_share(then, now), then, now)
+        (_share(lines[id(then)], lines[id(now)]), then, now)
         for then in old
         for now in new
-        if then.name.kind is now.name.kind and then.version.text and now.version.text
+        if then.name.kind is now.name.kind and id(then) in lines and id(now) in lines
     ]
     for share, then, now in sorted(found, key=lambda row: -row[0]):
         if share >= _LEAST_SHARE_OF_HOMONYMS:
@@ -161,20 +178,17 @@ def _changed(pair: Pair, matches: Sequence[_Match | None]) -> Iterator[SymbolEve
         for version, match in zip(pair.before, matches, strict=True)
         if version is not None and match is not None
     ]
-    if after is None or not versions or len(versions) < len(pair.before):
-        # What one parent of a merge lacks as a whole came from the other.
-        return
-    first, names = versions[0]
-    for name, entry in after.outline.items():
-        if not all(name in match for _, match in versions):
+    for name, entry in after.outline.items() if after is not None else ():
+        # What one parent of a merge lacks came from the other: only that one is asked.
+        known = [(version, match[name]) for version, match in versions if name in match]
+        if after is None or not known:
             continue
         differences = [
-            _difference(version, version.outline[match[name]], after, entry)
-            for version, match in versions
+            _difference(version, version.outline[then], after, entry) for version, then in known
         ]
-        key = SymbolKey(after.path, *name)
-        old = SymbolKey(first.path, *names[name])
-        if old != key and len(versions) == 1:
+        first, then = known[0]
+        key, old = SymbolKey(after.path, *name), SymbolKey(first.path, *then)
+        if old != key and len(pair.before) == 1:
             yield from _moved_with_others(old, key, (first, after), differences[0])
         elif all(differences):
             is_formatting = _FORMATTING in differences
@@ -269,16 +283,17 @@ def _nearly_same_text(
     gone: Sequence[_Found], new: Sequence[_Found]
 ) -> Iterator[tuple[_Found, _Found]]:
     """Yield pairs inside one file that share most of their lines, the most alike first."""
-    by_path: defaultdict[str, list[_Found]] = defaultdict(list)
-    for old in filter(_is_long, gone):
-        by_path[old.version.path].append(old)
+    by_path: defaultdict[str, list[tuple[_Found, Counter[bytes]]]] = defaultdict(list)
+    for old in filter(_is_long, gone) if new else ():
+        by_path[old.version.path].append((old, _lines(old)))
     found: list[tuple[float, int, _Found, _Found]] = []
     for now in new:
         candidates = by_path.get(now.version.path, ())
-        if len(candidates) * len(new) > _MOST_PAIRS or not _is_long(now):
+        if not 0 < len(candidates) * len(new) <= _MOST_PAIRS or not _is_long(now):
             continue
-        for old in candidates:
-            share = _share(old, now) if _like(old.name.kind) is _like(now.name.kind) else 0.0
+        lines = _lines(now)
+        for old, old_lines in candidates:
+            share = _share(old_lines, lines) if _like(old.name.kind) is _like(now.name.kind) else 0
             if share >= _LEAST_SHARE_OF_LINES:
                 found.append((-share, len(found), old, now))
     for _, _, old, now in sorted(found, key=lambda row: row[:2]):
@@ -304,11 +319,13 @@ def _like(kind: NodeKind) -> NodeKind:
     return NodeKind.FUNCTION if kind is NodeKind.METHOD else kind
 
 
-def _share(old: _Found, new: _Found) -> float:
+def _lines(one: _Found) -> Counter[bytes]:
+    """Return how often a symbol has each line; its own name does not count."""
+    assert one.version.text is not None
+    text = b"\n".join(one.version.text.own_lines(one.entry))
+    return Counter(line.strip() for line in without_name(one.name, text).split(b"\n"))
+
+
+def _share(before: Counter[bytes], after: Counter[bytes]) -> float:
     """Return how many lines two symbols have in common, of all they have (Dice)."""
-    assert old.version.text is not None
-    assert new.version.text is not None
-    before = Counter(line.strip() for line in old.version.text.own_lines(old.entry))
-    after = Counter(line.strip() for line in new.version.text.own_lines(new.entry))
-    common = (before & after).total()
-    return 2 * common / max(1, before.total() + after.total())
+    return 2 * (before & after).total() / max(1, before.total() + after.total())

@@ -85,8 +85,7 @@ class Text:
 
     def nameless(self, name: Name, entry: Entry) -> bytes:
         """Return a digest of a symbol's text in which its own name does not count."""
-        own_name = re.escape(name.last.encode())
-        letters = re.sub(rb"\b" + own_name + rb"\b", b"", b"\n".join(self.own_lines(entry)))
+        letters = without_name(name, b"\n".join(self.own_lines(entry)))
         return hashlib.blake2b(_WHITE_SPACE.sub(b"", letters), digest_size=16).digest()
 
     def _own_lines(self, entry: Entry) -> Iterator[bytes]:
@@ -98,3 +97,7 @@ class Text:
 
     def _between(self, lines: tuple[int, int]) -> list[bytes]:
         return self.lines[lines[0] - 1 : lines[1]]
+
+
+def without_name(name: Name, text: bytes) -> bytes:
+    return re.sub(rb"\b" + re.escape(name.last.encode()) + rb"\b", b"", text)

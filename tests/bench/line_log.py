@@ -46,7 +46,8 @@ class _Definition:
 def line_log(repository: Path, head: str, path: str, start: int, end: int) -> LineLog:
     """Return what git lists for lines of a file at `head`.
 
-    `beyond_one`: all commits from the first on at which git's range is not one whole definition;
+    `beyond_one`: the commits from which on git's range is not one whole definition on both sides
+    (one side where it is added), and what lies between the last one that has it and those;
     `beyond_same`: as well those at which it is another one than in the commit after.
     """
     lines = f"-L{start},{end}:{path}"
@@ -54,38 +55,58 @@ def line_log(repository: Path, head: str, path: str, start: int, end: int) -> Li
     listed: list[str] = []
     ends_one: list[str] = []
     ends_same: list[str] = []
+    followed: list[str] = []
     for entry in output.split("\x01")[1:]:
         commits, _, patch = entry.partition("\n")
         sha, *parents = commits.split()
         listed.append(sha)
         if len(parents) > 1:
             continue  # of merges git shows no range
-        after, before = _sides(repository, sha, parents, patch)
-        if after is None:
+        after, before, is_added = _sides(repository, sha, parents, patch)
+        if after is None or (before is None and not is_added):
             ends_one.append(sha)
         elif before is None:
             ends_one += parents
-        elif not after.is_like(before):
-            ends_same += parents
+        else:
+            followed.append(sha)
+            ends_same += [] if after.is_like(before) else parents
     beyond_one = _with_ancestors(repository, ends_one)
+    beyond_one |= _between(repository, followed, ends_one)
     beyond_same = beyond_one | _with_ancestors(repository, ends_same)
     return LineLog(frozenset(listed), beyond_one, beyond_same)
 
 
+def _between(repository: Path, followed: list[str], ends: list[str]) -> frozenset[str]:
+    """Return the commits after the end, and before the last one at which git had its range right.
+
+    Somewhere there the range went wrong, in a commit that git does not list.
+    """
+    if not followed or not ends:
+        return frozenset()
+    later = [f"^{sha}" for sha in ends]
+    found = _git(repository, "rev-list", *(f"{sha}^@" for sha in followed[-1:]), *later)
+    return frozenset(found.decode().split())
+
+
 def _sides(
     repository: Path, sha: str, parents: list[str], patch: str
-) -> tuple[_Definition | None, _Definition | None]:
-    """Return the definitions that a listed commit's range is after and before it."""
+) -> tuple[_Definition | None, _Definition | None, bool]:
+    """Return the definitions that a listed commit's range is after and before it.
+
+    And whether there is nothing before it.
+    """
     sides = _SIDES.search(patch)
     ranges = _RANGE.findall(patch)
     if sides is None or len(ranges) != 1:
-        return None, None
+        return None, None, False
     old_start, old_count, start, count = (int(text or 1) for text in ranges[0])
     after = _defined(repository, f"{sha}:{sides[2]}", start, start + count - 1)
     if not parents or sides[1] == "/dev/null" or not old_count:
-        return after, None
-    end = old_start + old_count - 1
-    return after, _defined(repository, f"{parents[0]}:{sides[1]}", old_start, end)
+        return after, None, True
+    place, end = f"{parents[0]}:{sides[1]}", old_start + old_count - 1
+    text, _ = _version(repository, place)
+    is_added = not any(_is_written(text, number) for number in range(old_start, end + 1))
+    return after, _defined(repository, place, old_start, end), is_added
 
 
 def _defined(repository: Path, place: str, start: int, end: int) -> _Definition | None:

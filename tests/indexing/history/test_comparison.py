@@ -117,6 +117,37 @@ def test_a_merge_did_only_what_no_parent_had():
     assert told(events_of([pair])) == {("modified", "sym:a.py#other")}
 
 
+def test_a_merge_that_changes_what_one_parent_brought_did_that():
+    other = "def other():\n    return 1\n"
+    ours, theirs = version("a.py", other), version("a.py", TOTAL + other)
+    merged = version("a.py", TOTAL.replace("amount = 0", "amount = 1") + other)
+    assert told(events_of([Pair((ours, theirs), merged)])) == {("modified", "sym:a.py#total")}
+    assert told(events_of([Pair((None, theirs), merged)])) == {("modified", "sym:a.py#total")}
+
+
+def test_a_function_whose_name_another_takes_over_is_followed():
+    other = "def total(cart):\n    with cart.lock:\n        return cart.service.ask()\n"
+    events = events_of(changed({"a.py": TOTAL}, {"a.py": RENAMED + "\n\n" + other}))
+    assert told(events) == {
+        ("moved", "sym:a.py#sum_of"),
+        ("left", "sym:a.py#total"),
+        ("added", "sym:a.py#total"),
+    }
+
+
+def test_a_copy_under_another_name_takes_nothing_from_its_model():
+    little = TOTAL.replace("amount = 0", "amount = 1")
+    events = events_of(changed({"a.py": TOTAL}, {"a.py": RENAMED + "\n\n" + little}))
+    assert told(events) == {("added", "sym:a.py#sum_of"), ("modified", "sym:a.py#total")}
+
+
+def test_a_renamed_function_is_known_by_the_lines_that_do_not_name_it():
+    old = "def first(app):\n    app.config.load(__file__)\n    app.config.check()\n    done(app)\n"
+    new = old.replace("first", "second").replace("load(__file__)", "load(path)")
+    events = events_of(changed({"a.py": old}, {"a.py": new}))
+    assert told(events) == {("moved", "sym:a.py#second"), ("left", "sym:a.py#first")}
+
+
 OVERLOADED = """\
 @overload
 def total(items: list[int]) -> int: ...
