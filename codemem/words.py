@@ -34,8 +34,7 @@ def code_tokens(text: str, *, limit: int = MAX_TOKENS) -> list[str]:
     bytes of UTF-8; there are at most `limit` of them.
     """
     tokens: list[str] = []
-    normalized = _CONTRACTED.sub("", unicodedata.normalize("NFKC", text))
-    for match in _COMPOUND.finditer(normalized):
+    for match in _COMPOUND.finditer(_uncontracted(unicodedata.normalize("NFKC", text))):
         tokens += _compound_tokens(match.group(), limit)
         if len(tokens) >= limit:
             break
@@ -84,7 +83,8 @@ _COMPOUND = re.compile(
         \w+ (?: (?: /\.? | [.-] | :: ) \w+ )*""",
     re.VERBOSE,
 )
-_PATH_BREAK, _DOT, _HYPHEN = re.compile(r"/|::"), re.compile(r"\."), re.compile("-")
+_BREAKS = (re.compile(r"/|::"), re.compile(r"\."), re.compile("-"))
+_BREAK = re.compile("|".join(pattern.pattern for pattern in _BREAKS))
 _NUMERIC = re.compile(r"(v?)(\d+(?:[.-]\d+)+\w*(?:[.-]\w+)*)", re.IGNORECASE)
 _HASH = re.compile(r"(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,}", re.IGNORECASE)
 _CONTRACTED = re.compile(r"(?<=\w)['\u2019](?:s|t|re|ve|ll|d|m)\b", re.IGNORECASE)
@@ -117,34 +117,34 @@ class _Stemmer(threading.local):
 _STEMMER = _Stemmer()
 
 
+def _uncontracted(text: str) -> str:
+    # Most texts of code have neither character: looking for them is much cheaper than the pattern.
+    return _CONTRACTED.sub("", text) if "'" in text or "\u2019" in text else text
+
+
 def _compound_tokens(compound: str, limit: int) -> Sequence[str]:
-    if len(compound) <= _LONGEST_CACHED:
-        return _remembered_tokens(compound)
-    breaks = (_PATH_BREAK, _DOT, _HYPHEN)
-    return list(islice(filter(_is_storable, _tokens_between(compound, breaks)), limit))
+    if len(compound) <= _LONGEST_CACHED and not _BREAK.search(compound):
+        return _remembered_word(compound)
+    return list(islice(_tokens_between(compound, _BREAKS), limit))
 
 
-@lru_cache(maxsize=16_384)
-def _remembered_tokens(compound: str) -> tuple[str, ...]:
-    return tuple(filter(_is_storable, _tokens_between(compound, (_PATH_BREAK, _DOT, _HYPHEN))))
-
-
-def _tokens_between(name: str, breaks: tuple[re.Pattern[str], ...]) -> Iterator[str]:
+def _tokens_between(name: str, breaks: Sequence[re.Pattern[str]]) -> Iterator[str]:
     """Yield a name as it stands, when it has pieces, and then the words of its pieces."""
     if len(name) <= _LONGEST_CACHED and (numeric := _NUMERIC.fullmatch(name)):
-        yield from dict.fromkeys((_fold(name), _fold(numeric[2])))
-    elif not breaks:
-        yield from _remembered_word(name) if len(name) <= _LONGEST_CACHED else _word_tokens(name)
-    else:
-        pieces = [piece for piece in breaks[0].split(name) if piece]
-        if pieces != [name]:
-            yield _fold(name)
-        for piece in pieces:
+        yield from filter(_is_storable, dict.fromkeys((_fold(name), _fold(numeric[2]))))
+        return
+    pieces = [piece for piece in breaks[0].split(name) if piece]
+    if pieces != [name] and _is_storable(whole := _fold(name)):
+        yield whole
+    for piece in pieces:
+        if _BREAK.search(piece):
             yield from _tokens_between(piece, breaks[1:])
+        else:
+            yield from (_remembered_word if len(piece) <= _LONGEST_CACHED else _word_tokens)(piece)
 
 
 # Names differ more than the words that they are made of.
-@lru_cache(maxsize=32_768)
+@lru_cache(maxsize=65_536)
 def _remembered_word(word: str) -> tuple[str, ...]:
     return tuple(_word_tokens(word))
 
@@ -153,13 +153,14 @@ def _word_tokens(word: str) -> Iterator[str]:
     if len(word) > MAX_TOKEN_BYTES and word.isascii():
         return  # data, not a name
     parts = [word] if _HASH.fullmatch(word) else _parts(word)
+    tokens = [_stem(_fold(part)) for part in parts if _is_telling(part, of=word)]
     if parts and (parts != [word] or not word.isalpha()):
-        yield _fold(word)
-    yield from (_stem(_fold(part)) for part in parts if _is_telling(part, of=word))
+        tokens.insert(0, _fold(word))
+    yield from filter(_is_storable, tokens)
 
 
 def _parts(word: str) -> list[str]:
-    classes = "".join(map(_character_class, word))
+    classes = word.translate(_CLASSES) if word.isascii() else "".join(map(_character_class, word))
     parts = (word[match.start() : match.end()] for match in _PART.finditer(classes))
     return [piece for part in parts for piece in _bigrams(part)]
 
@@ -172,6 +173,9 @@ def _character_class(character: str) -> str:
     if character.isalpha():
         return "S" if character == "s" else "L"
     return "D" if character.isalnum() else "_"
+
+
+_CLASSES: Final = {code: _character_class(chr(code)) for code in range(128)}
 
 
 def _bigrams(part: str) -> Iterator[str]:

@@ -5,9 +5,10 @@ Pure. A change here reaches stored rows when `graph.staging.DIGEST_VERSION` is r
 
 import hashlib
 import re
+from functools import lru_cache
 from typing import Final
 
-from codemem.words import tokens_text
+from codemem.words import code_tokens
 from graph.values import NodeKind
 
 # The embedding model reads 256 word pieces; what a body does shows in its first lines.
@@ -22,8 +23,20 @@ _NAME_WEIGHT: Final = 3
 
 def search_tokens(*, name: str, qualified_name: str, path: str, signature: str, doc: str) -> str:
     """Return the words that a symbol is found by; its name weighs as three mentions."""
-    parts = [*[name] * _NAME_WEIGHT, qualified_name, path, signature, doc]
-    return tokens_text("\n".join(parts), limit=_MAX_SEARCH_TOKENS)
+    tokens = _tokens(name) * _NAME_WEIGHT
+    for found in (_tokens(qualified_name), _path_tokens(path), _tokens(signature), _tokens(doc)):
+        tokens += found
+    return " ".join(tokens[:_MAX_SEARCH_TOKENS])
+
+
+def _tokens(text: str) -> list[str]:
+    return code_tokens(text, limit=_MAX_SEARCH_TOKENS)
+
+
+# The symbols of a file come one after the other.
+@lru_cache(maxsize=64)
+def _path_tokens(path: str) -> tuple[str, ...]:
+    return tuple(_tokens(path))
 
 
 def embedding_text(
