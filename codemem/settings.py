@@ -111,7 +111,7 @@ _HINT = "`make up` starts a server and sets it; `make env` prints it for scripts
 _DATABASE = env.database("DATABASE_URL", hint=_HINT)
 DATABASES = {
     "default": {
-        "ENGINE": "django.db.backends.postgresql",
+        "ENGINE": "codemem.postgres",
         "HOST": _DATABASE.host,
         "PORT": _DATABASE.port,
         "NAME": _DATABASE.name,

@@ -159,8 +159,7 @@ def _streamed(reader: "psycopg.Connection[Any]", statement: str) -> Iterator[tup
 def _turn(role: str) -> Iterator[None]:
     """Hold one of the namespace's turns while the block lasts; ReadersBusy when all are taken.
 
-    Counted here, before anybody connects: a backend that Postgres refuses for its role's connection
-    limit can leave a lock behind, which whoever connects next then trips over.
+    Counted here, before anybody connects: nobody pays for a connection only to be refused.
     """
     key = next((key for key in range(_AT_ONCE) if _holds("pg_try_advisory_lock", role, key)), None)
     if key is None:

@@ -1,0 +1,1 @@
+"""Django's PostgreSQL backend, rolling back in a way that AGE survives."""

@@ -1,0 +1,33 @@
+"""The connection to Postgres: Django's own, but for how a failed transaction is rolled back.
+
+Postgres analyzes a ROLLBACK that arrives as text, and AGE (1.5 to 1.8) takes part in that: when
+somebody else's DDL has emptied its caches meanwhile, it reads pg_extension, which a failed
+transaction must not. The ROLLBACK then fails, too, and the lock that AGE took outlives the
+connection: every later one that gets the same slot of the server fails with "failed to re-find
+shared lock object" or "lock ... is already held". What was analyzed before is not analyzed again.
+"""
+
+from typing import Any, Final
+
+from django.db.backends.postgresql import base
+from psycopg.pq import TransactionStatus
+
+_ROLLBACK: Final = b"codemem_rollback"
+
+
+class DatabaseWrapper(base.DatabaseWrapper):
+    """A connection that has its ROLLBACK prepared."""
+
+    def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
+        connection = super().get_new_connection(conn_params)
+        connection.pgconn.prepare(_ROLLBACK, b"ROLLBACK")
+        return connection
+
+    def _rollback(self) -> None:
+        if self.connection is not None:
+            server = self.connection.pgconn
+            if server.transaction_status == TransactionStatus.INERROR:
+                # Behind a pooler this may be another session than the one it was prepared in: it
+                # then fails, changes nothing, and the text below does it.
+                server.exec_prepared(_ROLLBACK, [])
+        super()._rollback()  # type: ignore[misc]  # the stubs leave it out
