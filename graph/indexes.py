@@ -9,16 +9,15 @@ own, so that its searches see its rows only: filtering after a shared index woul
 repository beside a huge one without answers.
 """
 
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection
 from typing import Final
 from uuid import UUID
 
-import structlog
-from django.db import connection, transaction
+from django.db import connection
 from django.db.models import Count
 from psycopg import sql
 
+from codemem.postgres import indexes
 from graph.models import DEFAULT_LAYER, SymbolVersion
 
 WORDS_INDEX: Final = "graph_symbol_version_bm25"
@@ -29,8 +28,6 @@ INDEXED_FROM_SYMBOLS: Final = 5_000
 
 _VECTORS: Final = "graph_vectors_"
 _LOCK: Final = "graph.vector_indexes"
-logger = structlog.get_logger(__name__)
-
 _LIVE: Final = "WHERE valid_to IS NULL"
 _BM25: Final = (
     f"CREATE INDEX {WORDS_INDEX} ON graph_symbolversion"
@@ -47,8 +44,7 @@ def ensure_words_index() -> None:
     if has_bm25_index():
         return
     with connection.cursor() as cursor:
-        cursor.execute("SELECT EXISTS (SELECT FROM pg_am WHERE amname = 'bm25')")
-        if cursor.fetchone()[0]:
+        if indexes.serves_bm25():
             cursor.execute(_BM25)
             cursor.execute(f"DROP INDEX IF EXISTS {_FALLBACK_INDEX}")
         else:
@@ -69,25 +65,18 @@ def vectors_index(repository_id: UUID) -> str:
 def with_vectors_index(repository_ids: Collection[UUID]) -> list[UUID]:
     """Return those of some repositories whose vector index is built and valid. One query."""
     names = {vectors_index(repository_id): repository_id for repository_id in repository_ids}
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT relname FROM pg_class JOIN pg_index ON indexrelid = pg_class.oid"
-            " WHERE relname = ANY(%s) AND indisvalid",
-            [list(names)],
-        )
-        return [names[name] for (name,) in cursor.fetchall()]
+    return [names[name] for name in indexes.standing(names)]
 
 
 def ensure_vector_indexes(*, from_symbols: int = INDEXED_FROM_SYMBOLS) -> list[str]:
     """Build what large repositories lack, one after the other, and return the new indexes' names.
 
-    Runs outside a transaction and for as long as it takes (35 s for 100,000 vectors); reads and
-    writes go on meanwhile. Safe to run twice and to kill: what a killed build left is dropped.
+    Runs outside a transaction. Safe to run twice and to kill: what a killed build left is dropped.
     """
-    with _alone() as is_alone, _unhurried():
+    with indexes.building(_LOCK) as is_alone:
         if not is_alone:
             return []
-        _drop_broken()
+        indexes.drop(_broken())
         large = _large(from_symbols)
         standing = set(with_vectors_index(large))
         return [_build(repository_id) for repository_id in large if repository_id not in standing]
@@ -107,21 +96,19 @@ def _large(from_symbols: int) -> list[UUID]:
 
 
 def _build(repository_id: UUID) -> str:
-    name = vectors_index(repository_id)
-    logger.info("search_index_build", index=name)
     # The repository is a literal, as a partial index demands.
-    _execute(
-        sql.SQL(
-            "CREATE INDEX CONCURRENTLY {} ON graph_symbolversion"
-            " USING hnsw (embedding halfvec_cosine_ops) WITH (m = 16, ef_construction = 64)"
+    return indexes.build(
+        vectors_index(repository_id),
+        table="graph_symbolversion",
+        using=sql.SQL(
+            "USING hnsw (embedding halfvec_cosine_ops) WITH (m = 16, ef_construction = 64)"
             " WHERE repository_id = {} AND layer = 0 AND valid_to IS NULL"
-        ).format(sql.Identifier(name), sql.Literal(str(repository_id)))
+        ).format(sql.Literal(str(repository_id))),
     )
-    return name
 
 
-def _drop_broken() -> None:
-    """Drop what killed builds left, and what belongs to repositories that are gone."""
+def _broken() -> list[str]:
+    """Return what killed builds left, and what belongs to repositories that are gone."""
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT relname FROM pg_class JOIN pg_index ON indexrelid = pg_class.oid"
@@ -130,39 +117,4 @@ def _drop_broken() -> None:
             "  WHERE relname = %s || replace(repository.id::text, '-', '')))",
             [_VECTORS, _VECTORS],
         )
-        names = [name for (name,) in cursor.fetchall()]
-    for name in names:
-        _execute(sql.SQL("DROP INDEX CONCURRENTLY {}").format(sql.Identifier(name)))
-
-
-def _execute(statement: sql.Composed) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(statement.as_string(connection.connection))
-
-
-@contextmanager
-def _alone() -> Iterator[bool]:
-    """Hold the server-wide lock for building; False when another process holds it."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(hashtextextended(%s, 0))", [_LOCK])
-        is_alone = bool(cursor.fetchone()[0])
-        try:
-            yield is_alone
-        finally:
-            if is_alone:
-                cursor.execute("SELECT pg_advisory_unlock(hashtextextended(%s, 0))", [_LOCK])
-
-
-@contextmanager
-def _unhurried() -> Iterator[None]:
-    """Lift the statement timeout of this connection: a build is as long as the repository is."""
-    if transaction.get_connection().in_atomic_block:
-        raise transaction.TransactionManagementError(
-            "Indexes are built concurrently, which Postgres does outside a transaction only."
-        )
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT set_config('statement_timeout', '0', false)")
-        try:
-            yield
-        finally:
-            cursor.execute("RESET statement_timeout")
+        return [name for (name,) in cursor.fetchall()]

@@ -93,11 +93,6 @@ def is_default_branch_pending(*, repository_id: UUID) -> bool:
     return is_pending(repository_id=repository_id, ref=branch, default_branch=branch)
 
 
-def find_repository_of(*, run_id: UUID) -> UUID | None:
-    """Return whose run this is; None when the run is gone with its repository."""
-    return IndexRun.objects.filter(pk=run_id).values_list("repository_id", flat=True).first()
-
-
 def find_ref_of(*, run_id: UUID) -> tuple[UUID, str] | None:
     """Return whose run this is and of which ref; None when it is gone with its repository."""
     return IndexRun.objects.filter(pk=run_id).values_list("repository_id", "ref").first()

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from pgvector.django import CosineDistance
 
 from codemem.accounts.values import Action, Caller
+from codemem.postgres.indexes import standing
 from codemem.words import to_or_tsquery
 from memory import indexes
 from memory.models import Memory
@@ -179,10 +180,10 @@ def _indexed(namespace_ids: Sequence[UUID]) -> tuple[frozenset[UUID], frozenset[
     """Return the namespaces with a vector index, and those with a BM25 index."""
     vectors = {indexes.vectors_index(key): key for key in namespace_ids}
     words = {indexes.bm25_index(key): key for key in namespace_ids}
-    standing = indexes.standing([*vectors, *words])
+    built = standing([*vectors, *words])
     return (
-        frozenset(key for name, key in vectors.items() if name in standing),
-        frozenset(key for name, key in words.items() if name in standing),
+        frozenset(key for name, key in vectors.items() if name in built),
+        frozenset(key for name, key in words.items() if name in built),
     )
 
 

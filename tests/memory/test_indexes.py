@@ -8,6 +8,7 @@ from django.db.transaction import TransactionManagementError, atomic
 
 from codemem.accounts.models import Namespace
 from codemem.accounts.values import Caller
+from codemem.postgres.indexes import standing
 from memory import candidates, indexes
 from memory.candidates import QuestionVector
 from memory.services import ensure_vector_indexes
@@ -47,7 +48,7 @@ def run(statement: str) -> None:
 def test_a_large_namespace_gets_its_indexes_once(large: Namespace):
     names = {indexes.vectors_index(large.pk), indexes.bm25_index(large.pk)}
     assert own_indexes() == names
-    assert indexes.standing(names) == names
+    assert standing(names) == names
     assert ensure_vector_indexes(from_rows=LARGE) == []
 
 
@@ -65,9 +66,9 @@ def test_what_a_killed_build_left_is_replaced(large: Namespace):
             f"CREATE UNIQUE INDEX CONCURRENTLY {name} ON memory_memory (namespace_id)"
             f" WHERE namespace_id = '{large.pk}'"
         )
-    assert indexes.standing([name]) == frozenset()
+    assert standing([name]) == frozenset()
     assert ensure_vector_indexes(from_rows=LARGE) == [name]
-    assert indexes.standing([name]) == {name}
+    assert standing([name]) == {name}
 
 
 def test_building_refuses_to_run_inside_a_transaction():
