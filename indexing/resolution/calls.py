@@ -156,9 +156,10 @@ class Calls:
         return Rule.SUPER if is_super else Rule.TYPED
 
     def _overrides(self, owner: Symbol, name: str) -> tuple[Symbol, ...]:
+        question = ("subclasses", owner)
         found = [
             method
-            for subclass in self._subclasses(owner)
+            for subclass in self.program.reading.once(question, self._subclasses, owner)
             for method in self.program.inside_of(subclass, name)
             if self.program.kind(method) in CALLABLE_KINDS
         ]
@@ -230,12 +231,13 @@ class Calls:
         elif len(methods) <= _MAX_CANDIDATES and len(paths) <= _MAX_CANDIDATES:
             yield from (Target(Rule.CANDIDATE, method) for method in methods)
 
-    def _subclasses(self, owner: Symbol) -> Iterator[Symbol]:
-        """Yield the types one of whose bases is this one, by path."""
+    def _subclasses(self, owner: Symbol) -> Sequence[Symbol]:
+        """Return the types one of whose bases is this one, by path."""
         program = self.program
-        for path in program.reading.providers(("derived", program.id(owner))):
-            for number in program.tables(path).bases:
-                symbol = Symbol(path, number)
-                # Why they derive from it is their file's concern: the key says that they do.
-                if owner in program.reading.aside(self.types.bases, symbol):
-                    yield program.shaped(symbol)
+        return [
+            program.shaped(symbol)
+            for path in program.reading.providers(("derived", program.id(owner)))
+            for symbol in (Symbol(path, number) for number in program.tables[path].bases)
+            # Why they derive from it is their file's concern: the key says that they do.
+            if owner in program.reading.aside(self.types.bases, symbol)
+        ]

@@ -45,6 +45,11 @@ class Compiled:
         self._answers = program.reading.tree.answers(path) or _NOTHING
         self._known: dict[str, Answer | None] = {}
 
+    @property
+    def knows_references(self) -> bool:
+        """Tell whether `at` ever says something."""
+        return bool(self._answers.targets)
+
     def at(self, reference: Reference) -> Answer | None:
         """Return what the name of a reference means; None when the compiler does not say."""
         if not self._answers.targets:
@@ -101,7 +106,7 @@ class Compiled:
 
     def _scope(self, line: int) -> int:
         """Return the innermost definition around a line."""
-        definitions = self._program.tables(self._path).definitions
+        definitions = self._program.tables[self._path].definitions
         around = [
             number
             for number, definition in enumerate(definitions)

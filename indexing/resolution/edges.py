@@ -1,6 +1,6 @@
 """The edges of each file, one per (kind, source, target): the surest rule, the first line."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from graph.values import EdgeFact, EdgeKind, EdgeSource, NodeKind, file_id
 from indexing.expressions import names_in_type
@@ -40,16 +40,18 @@ class Edges:
         self.types = Types(names)
         self.calls = Calls(names, self.types)
         self._best: dict[tuple[EdgeKind, str, str], EdgeFact] = {}
+        self._sources: dict[int, str] = {}
 
     def of(self, path: str, compiled: Compiled) -> list[EdgeFact]:
         """Return every edge that leaves the file or a symbol of it, by kind, source and target."""
-        facts = self.program.tables(path).facts
+        facts = self.program.tables[path].facts
         self._best = {}
+        self._sources = {MODULE_SCOPE: file_id(path)}
         self._compiled = compiled
         self._contains(path)
         for imported in facts.imports:
             self._imports(path, imported)
-        for reference in facts.references:
+        for reference in self._different(facts.references):
             self._refers(path, reference)
         self._mentions_types(path)
         self._extended(path)
@@ -58,8 +60,25 @@ class Edges:
         self._relations_that_compilers_see()
         return [self._best[key] for key in sorted(self._best)]
 
+    def _different(self, references: Sequence[Reference]) -> Iterator[Reference]:
+        """Yield the references that may make an edge which an earlier one does not make.
+
+        The first of those that say the same in the same scope has the first line. A compiler may
+        know each of them as something else.
+        """
+        if self._compiled.knows_references:
+            yield from references
+            return
+        seen = set()
+        for reference in references:
+            kind, name, receiver, scope, _, _, is_shadowed, arity = reference
+            said = (kind, name, receiver, scope, is_shadowed, arity)
+            if said not in seen:
+                seen.add(said)
+                yield reference
+
     def _contains(self, path: str) -> None:
-        tables = self.program.tables(path)
+        tables = self.program.tables[path]
         for number, definition in enumerate(tables.definitions):
             if definition.kind is None:
                 continue
@@ -105,7 +124,7 @@ class Edges:
         yield from sorted(used) or paths
 
     def _names_used(self, path: str, aliases: set[str]) -> Iterator[str]:
-        facts = self.program.tables(path).facts
+        facts = self.program.tables[path].facts
         for reference in facts.references:
             if reference.receiver in aliases:
                 yield reference.name
@@ -135,13 +154,13 @@ class Edges:
     def _inherits(self, path: str, reference: Reference) -> None:
         source = self.program.named(path, reference.scope)
         extended = reference.scope
-        if self.program.tables(path).receiver_of_scope(extended):
+        if self.program.tables[path].receiver_of_scope(extended):
             source = self.program.owner(path, extended)
         if source is None:
             return
         if source.path != path:
             return  # an edge belongs to its source's file, where `_extended` adds it
-        scope = self.program.tables(path).definitions[extended].parent
+        scope = self.program.tables[path].definitions[extended].parent
         rule = self._type_rule(path, scope, reference.name)
         found = [
             Target(rule, value)
@@ -162,7 +181,7 @@ class Edges:
 
     def _extended(self, path: str) -> None:
         """Add the bases that extensions in other files give to the types of this one."""
-        tables = self.program.tables(path)
+        tables = self.program.tables[path]
         if not tables.language.has_outside_members:
             return
         for number, definition in enumerate(tables.definitions):
@@ -183,7 +202,7 @@ class Edges:
 
     def _satisfied(self, path: str) -> None:
         """Add the interfaces whose methods a type has, where saying so is not needed (Go)."""
-        tables = self.program.tables(path)
+        tables = self.program.tables[path]
         if not tables.language.has_implicit_interfaces:
             return
         for number, definition in enumerate(tables.definitions):
@@ -196,7 +215,7 @@ class Edges:
                     )
 
     def _mentions_types(self, path: str) -> None:
-        for binding in self.program.tables(path).facts.bindings:
+        for binding in self.program.tables[path].facts.bindings:
             if binding.source is BindingSource.TYPE:
                 self._mentions(path, binding.scope, binding.text, binding.line)
 
@@ -253,7 +272,7 @@ class Edges:
         return is_constructor and self.program.parent(symbol) == answer.symbol
 
     def _uses_that_only_compilers_see(self, path: str) -> None:
-        facts = self.program.tables(path).facts
+        facts = self.program.tables[path].facts
         import_lines = {imported.line for imported in facts.imports}
         for answer, scope, line in self._compiled.other_uses(facts.references):
             source = self._source(path, scope)
@@ -281,8 +300,13 @@ class Edges:
 
     def _source(self, path: str, scope: int) -> str:
         """Return who refers: the innermost named definition, or the file at module level."""
-        named = self.program.named(path, scope)
-        return self.program.id(named) if named else file_id(path)
+        known = self._sources.get(scope)
+        if known is None:
+            tables = self.program.tables[path]
+            named = tables.named(scope)
+            known = tables.ids[named] if named != MODULE_SCOPE else file_id(path)
+            self._sources[scope] = known
+        return known
 
     def _add_file(self, path: str, target: str, line: int) -> None:
         if target != path:
@@ -298,16 +322,14 @@ class Edges:
             )
 
     def _add(self, kind: EdgeKind, source: str, target: Symbol, rule: Rule, line: int) -> None:
-        if self.program.kind(target) is NodeKind.FIELD and kind is EdgeKind.IMPORTS:
+        if kind is EdgeKind.IMPORTS and self.program.kind(target) is NodeKind.FIELD:
             return
         self._keep(EdgeFact(kind, source, self.program.id(target), rule.confidence, rule, line))
 
     def _keep(self, edge: EdgeFact) -> None:
         key = (edge.kind, edge.source, edge.target)
-        known = self._best.get(key)
-        if known is None:
-            self._best[key] = edge
-        else:
+        known = self._best.setdefault(key, edge)
+        if known is not edge:
             surest = max(known, edge, key=lambda one: one.confidence)
             sources = known.sources | edge.sources
             if sources != surest.sources:

@@ -94,17 +94,19 @@ class Names:
 
     def lookup(self, path: str, scope: int, name: str) -> Meaning | None:
         """Return the meaning of a bare name at a scope, or None when nothing here explains it."""
-        tables = self.program.tables(path)
+        tables = self.program.tables[path]
         for function in tables.scopes(scope):
             if function in tables.inside:
                 inner = self._visible(self.program.inside_of(Symbol(path, function), name))
                 if inner:
                     return Meaning(Rule.LOCAL, inner)
-        return (
-            self._module_level(path, name)
-            or self._imported(path, name)
-            or self._bare(path, scope, name)
+        return self.reading.once(("outside", path, name), self._outside, path, name) or self._bare(
+            path, scope, name
         )
+
+    def _outside(self, path: str, name: str) -> Meaning | None:
+        """Return the meaning of a name outside of all functions."""
+        return self._module_level(path, name) or self._imported(path, name)
 
     def exported(self, module: Module, name: str) -> tuple[Value, ...]:
         """Return what `name` means when it is taken from a module, following re-exports."""
@@ -119,7 +121,7 @@ class Names:
 
     def imported(self, path: str, name: str) -> Imported | Module | External | None:
         """Return what a file's imports bind to a name, which may have dots; None for nothing."""
-        tables = self.program.tables(path).imports
+        tables = self.program.tables[path].imports
         self._note("imports", path, name)
         statements = tables.named.get(name)
         if statements is None and not tables.whole:
@@ -132,7 +134,7 @@ class Names:
     ) -> tuple[Imported | Module | External, int] | None:
         """Find the longest imported module that begins a chain: `import a.b` then `a.b.f()`."""
         self._note("dotted", path)
-        dotted = self.program.tables(path).imports.dotted
+        dotted = self.program.tables[path].imports.dotted
         for end in range(len(names), 1, -1) if dotted else ():
             name = ".".join(names[:end])
             if name in dotted:
@@ -184,7 +186,7 @@ class Names:
             values = self.exported(module, name)
             if values:
                 return Meaning(Rule.PACKAGE, values)
-        if name == "super" and self.program.tables(path).stands_inline(scope):
+        if name == "super" and self.program.tables[path].stands_inline(scope):
             return Meaning(Rule.MODULE, (self.program.module(path),))
         found = self.modules.bare(path, name)
         return Meaning(Rule.MODULE, (found,)) if found else None
@@ -198,7 +200,7 @@ class Names:
         return (child,) if child else ()
 
     def _exported_from_file(self, path: str, name: str) -> tuple[Value, ...]:
-        tables = self.program.tables(path).imports
+        tables = self.program.tables[path].imports
         self._note("imports", path, name)
         local = tables.exports.get(name)
         if local is not None and local != name:
@@ -236,7 +238,7 @@ class Names:
 
     def _bound_to(self, path: str, name: str) -> Imported | Module | External | None:
         """Return what the last statement that binds a name binds it to."""
-        tables = self.program.tables(path).imports
+        tables = self.program.tables[path].imports
         found: Imported | Module | External | None = None
         for imported in tables.named.get(name, ()):
             if imported.kind is ImportKind.MODULE and not imported.alias:
@@ -261,7 +263,7 @@ class Names:
     def _whole(self, path: str) -> dict[str, Module | External]:
         """Return what imports of modules under their own names bind."""
         found: dict[str, Module | External] = {}
-        for imported in self.program.tables(path).imports.whole:
+        for imported in self.program.tables[path].imports.whole:
             for name, module in self.modules.bound_names(path, imported.module):
                 if module or name not in found:
                     found[name] = module or EXTERNAL
@@ -279,7 +281,7 @@ class Names:
 
     def _star_modules(self, path: str, *, is_exported: bool) -> Sequence[Module]:
         self._note("stars", path)
-        tables = self.program.tables(path).imports
+        tables = self.program.tables[path].imports
         texts = tables.reexported_stars if is_exported else tables.stars
         if not texts:
             return ()

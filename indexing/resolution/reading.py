@@ -49,6 +49,7 @@ class Reading:
         self._shared: dict[Hashable, tuple[Any, set[Key], int]] = {}
         self._own: dict[Hashable, tuple[Any, bool, int]] = {}
         self._circular: dict[Hashable, tuple[Any]] = {}
+        self._repeated: dict[Hashable, Any] = {}
         self._sought: set[Hashable] = set()
         self._met_itself = False
         self._depth = 0
@@ -61,6 +62,7 @@ class Reading:
         self.path = path
         self._own.clear()
         self._circular.clear()
+        self._repeated.clear()
         self._met_itself = False
 
     def providers(self, key: Key) -> Sequence[str]:
@@ -71,10 +73,26 @@ class Reading:
     def aside(self, seek: Callable[..., Answer], *arguments: object) -> Answer:
         """Return what `seek(*arguments)` does, where another key says all that matters of it."""
         keys, self.keys = self.keys, set()
+        repeated, self._repeated = self._repeated, {}
         try:
             return seek(*arguments)
         finally:
             self.keys = keys
+            self._repeated = repeated
+
+    def once(self, question: Hashable, seek: Callable[..., Answer], *arguments: object) -> Answer:
+        """Return what `seek(*arguments)` does; when a file asks again, what it did the first time.
+
+        A file's first question has noted all keys. Inside of another answer that does not hold:
+        there the same question may be cut short, and the keys belong to that answer.
+        """
+        if self._depth:
+            return seek(*arguments)
+        if question in self._repeated:
+            known: Answer = self._repeated[question]
+            return known
+        answer = self._repeated[question] = seek(*arguments)
+        return answer
 
     def answer(
         self,

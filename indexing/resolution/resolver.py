@@ -64,7 +64,7 @@ class Resolver:
         compiled = Compiled(self.program, path)
         symbols = self._symbols.of(path, compiled)
         edges = self.edges.of(path, compiled)
-        facts = self.program.tables(path).facts
+        facts = self.program.tables[path].facts
         return FileResolution(
             path=path,
             symbols=symbols,
@@ -79,7 +79,7 @@ class Resolver:
         self.reading.begin(path)
         bases = self.edges.types.bases
         found: dict[Key, tuple[str, ...]] = {}
-        for number in self.program.tables(path).bases:
+        for number in self.program.tables[path].bases:
             symbol = Symbol(path, number)
             for base in bases(symbol):
                 if isinstance(base, Symbol):

@@ -4,6 +4,7 @@ from graph.values import SymbolFact
 from indexing.resolution.compiled import Compiled
 from indexing.resolution.modules import Modules
 from indexing.resolution.program import Program, Symbol
+from indexing.resolution.tables import FileTables
 
 
 class Symbols:
@@ -15,10 +16,14 @@ class Symbols:
 
     def of(self, path: str, compiled: Compiled) -> list[SymbolFact]:
         """Return the symbols of a file, in its order."""
-        return [self._fact(path, number, compiled) for number in self.program.tables(path).ids]
+        tables = self.program.tables[path]
+        qualifier = self.modules.qualifier(path) if tables.ids else ""
+        return [self._fact(tables, number, qualifier, compiled) for number in tables.ids]
 
-    def _fact(self, path: str, number: int, compiled: Compiled) -> SymbolFact:
-        tables = self.program.tables(path)
+    def _fact(
+        self, tables: FileTables, number: int, qualifier: str, compiled: Compiled
+    ) -> SymbolFact:
+        path = tables.path
         definition = tables.definitions[number]
         assert definition.kind is not None
         parent = self.program.parent(Symbol(path, number))
@@ -27,7 +32,7 @@ class Symbols:
             path=path,
             name=definition.name,
             local_name=definition.local_name,
-            qualified_name=f"{self.modules.qualifier(path)}.{definition.local_name}",
+            qualified_name=f"{qualifier}.{definition.local_name}",
             kind=definition.kind,
             ordinal=tables.ordinals[number],
             language=tables.facts.language,

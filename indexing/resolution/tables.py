@@ -1,7 +1,7 @@
 """One file's facts, indexed by where names are looked for. Knows nothing of other files."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 
 from graph.values import NodeKind, symbol_id
 from indexing.facts import (
@@ -14,6 +14,7 @@ from indexing.facts import (
 )
 from indexing.facts import Import as ImportFact
 from indexing.languages import ImportScheme, language_named
+from indexing.resolution.modules import name_of
 
 CALLABLE_KINDS = frozenset({NodeKind.FUNCTION, NodeKind.METHOD})
 TYPE_KINDS = frozenset({NodeKind.CLASS, NodeKind.INTERFACE, NodeKind.ENUM, NodeKind.TYPE})
@@ -30,13 +31,16 @@ _REEXPORTS = frozenset({ImportKind.EXPORT_NAME, ImportKind.EXPORT_NAMESPACE})
 class FileTables:
     """Look-up tables over one file. Definitions are numbers: their place among its definitions.
 
-    `received` has the definitions that belong to a type by name (Go receivers, `app.init = ...`);
-    `groups` names for each definition the top-level name it stands under, its receiver's if it has
-    one: what others know of a file is compared group by group.
+    `module` is the key of the file's module. `received` has the definitions that belong to a type
+    by name (Go receivers, `app.init = ...`); `groups` names for each definition the top-level name
+    it stands under, its receiver's if it has one: what others know of a file is compared group by
+    group. `has_whole_types`: what a type is called and what it derives from stands in one place;
+    `holds_all_inside`: its members, too.
     """
 
     def __init__(self, path: str, facts: BlobFacts) -> None:
         self.path = path
+        self.module = name_of(path, facts)
         self.facts = facts
         self.definitions = facts.definitions
         self.language = language_named(facts.language)
@@ -58,8 +62,13 @@ class FileTables:
         self.interfaces: defaultdict[str, list[int]] = defaultdict(list)
         self.ordinals: dict[int, int] = {}
         self.ids: dict[int, str] = {}
+        self._scopes: dict[int, Sequence[int]] = {MODULE_SCOPE: ()}
         self.receives_by_name = self.language.imports not in RECEIVING_IN_MODULE
         self.is_wide = self.language.imports in WIDE_SCHEMES
+        self.has_whole_types = not (
+            self.language.has_open_types or self.language.has_outside_members
+        )
+        self.holds_all_inside = self.has_whole_types and self.receives_by_name
         self._read_definitions()
         self.numbers = {text: number for number, text in self.ids.items()}
         self._read_bindings()
@@ -70,12 +79,15 @@ class FileTables:
             facts, binds_prefixes=self.language.imports in _BINDING_PREFIXES
         )
 
-    def scopes(self, scope: int) -> Iterator[int]:
-        """Yield the functions around a scope whose names are visible in it, innermost first."""
-        while scope != MODULE_SCOPE:
-            if self.definitions[scope].kind in _SCOPE_KINDS:
-                yield scope
-            scope = self.definitions[scope].parent
+    def scopes(self, scope: int) -> Sequence[int]:
+        """Return the functions around a scope whose names are visible in it, innermost first."""
+        known = self._scopes.get(scope)
+        if known is None:
+            definition = self.definitions[scope]
+            around = self.scopes(definition.parent)
+            known = (scope, *around) if definition.kind in _SCOPE_KINDS else around
+            self._scopes[scope] = known
+        return known
 
     def named(self, scope: int) -> int:
         """Return the innermost definition with a name around a scope, or MODULE_SCOPE."""

@@ -58,6 +58,10 @@ class Types:
         """Return what `value.name` stands for, inherited members included."""
         if isinstance(value, External):
             return (EXTERNAL,)
+        question = ("member", value, name)
+        return self.reading.once(question, self._member, value, name)
+
+    def _member(self, value: Symbol | Module, name: str) -> Values:
         if isinstance(value, Module):
             return self.names.exported(value, name) or self._global(value, name)
         for ancestor in self.ancestors(value):
@@ -81,6 +85,9 @@ class Types:
 
     def ancestors(self, symbol: Symbol) -> tuple[Symbol | External, ...]:
         """Return a type and its bases, breadth first; EXTERNAL last when a base is not ours."""
+        return self.reading.once(("ancestors", symbol), self._ancestors, symbol)
+
+    def _ancestors(self, symbol: Symbol) -> tuple[Symbol | External, ...]:
         found: dict[Symbol, None] = {}
         pending, leaves_program = [symbol], False
         while pending and len(found) < _MAX_ANCESTORS:
@@ -95,11 +102,11 @@ class Types:
 
     def bases(self, symbol: Symbol) -> tuple[Value, ...]:
         """Return what a type's bases are, in order; EXTERNAL among them for those not ours."""
-        texts = [
-            (part, tuple(self.program.bases_of(part)))
-            for part in (*self.program.parts(symbol), *self.program.extensions(symbol))
-        ]
-        if not any(written for _, written in texts):
+        parts: Sequence[Symbol] = (symbol,)
+        if not self.program.tables[symbol.path].has_whole_types:
+            parts = (*self.program.parts(symbol), *self.program.extensions(symbol))
+        texts = [(part, written) for part in parts if (written := self.program.bases_of(part))]
+        if not texts:
             return ()
         question = ("bases", symbol)
         return self.reading.answer(question, symbol.path, (), self._bases, symbol, texts)
@@ -135,7 +142,7 @@ class Types:
         """Return the bound of a type parameter, which is bound as a local name is."""
         if self.program.language(path).has_quoted_types or "." in name:
             return None
-        definitions = self.program.tables(path).definitions
+        definitions = self.program.tables[path].definitions
         while scope != MODULE_SCOPE:
             binding = self.program.local(path, scope, name)
             if binding:
@@ -172,7 +179,7 @@ class Types:
 
     def implicit(self, path: str, scope: int, name: str) -> Values:
         """Return the member that a bare name means, of the types around it, innermost first."""
-        definitions = self.program.tables(path).definitions
+        definitions = self.program.tables[path].definitions
         seen = None
         while scope != MODULE_SCOPE:
             owner = self.program.owner(path, scope)
@@ -212,7 +219,7 @@ class Types:
         found = []
         for name in sorted(methods):
             for path in self.reading.providers(("interface", family, name)):
-                for number in self.program.tables(path).interfaces.get(name, ()):
+                for number in self.program.tables[path].interfaces.get(name, ()):
                     interface = Symbol(path, number)
                     if interface != symbol and self._methods(interface) <= methods:
                         found.append(interface)
