@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from django.db import connection
 from django.db.models import Exists, F, OuterRef, Q
 
+from codemem.plans import kept_rows
 from graph.models import (
     DEFAULT_LAYER,
     FileVersion,
@@ -77,13 +77,12 @@ def is_pending(*, repository_id: UUID, ref: str, default_branch: str) -> bool:
     """Return whether a run of this ref is queued or running; a blank ref is the default branch."""
     names = {ref, ""} if ref == default_branch else {ref}
     # Every answer about code says it: the ORM would take longer to put it together than to ask.
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT EXISTS (SELECT FROM indexing_indexrun WHERE repository_id = %s"
-            " AND ref = ANY (%s::text[]) AND state = ANY (%s::text[]))",
-            [repository_id, list(names), [str(state) for state in ACTIVE_STATES]],
-        )
-        return bool(cursor.fetchone()[0])
+    ((found,),) = kept_rows(
+        "SELECT EXISTS (SELECT FROM indexing_indexrun WHERE repository_id = %s"
+        " AND ref = ANY (%s::text[]) AND state = ANY (%s::text[]))",
+        [repository_id, list(names), [str(state) for state in ACTIVE_STATES]],
+    )
+    return bool(found)
 
 
 def is_default_branch_pending(*, repository_id: UUID) -> bool:

@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 
 from codemem.accounts.models import AuditEvent, Membership, Namespace, Token, User
 from codemem.accounts.values import Action, Caller
@@ -22,12 +22,8 @@ def member_namespaces(*, caller: Caller) -> QuerySet[Namespace]:
 
 def find_namespace(*, caller: Caller, name: str) -> Namespace | None:
     """Return the caller's namespace of that name or id text; None also when it is not theirs."""
-    mine = member_namespaces(caller=caller)
-    try:
-        means = Q(name=name) | Q(pk=UUID(name))
-    except ValueError:
-        means = Q(name=name)
-    return mine.filter(means).first()
+    key = caller.find_namespace(name)
+    return None if key is None else member_namespaces(caller=caller).filter(pk=key).first()
 
 
 def members_of(*, caller: Caller, action: Action) -> QuerySet[Membership]:

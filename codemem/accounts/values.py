@@ -97,7 +97,7 @@ class Caller:
     """Who asks: a user, through a token or a signed-in browser.
 
     `roles` holds the open namespaces that this caller is a member of and that the token does
-    not leave out; a namespace that is not in it does not exist for the caller.
+    not leave out; a namespace that is not in it does not exist for the caller. `names` are theirs.
     """
 
     user_id: int
@@ -105,6 +105,7 @@ class Caller:
     token_id: UUID | None
     scopes: frozenset[TokenScope]
     roles: Mapping[UUID, Role]
+    names: Mapping[UUID, str]
 
     def can(self, action: Action, namespace_id: UUID) -> bool:
         """Answer with token scopes AND role; the only permission check there is."""
@@ -116,6 +117,17 @@ class Caller:
         """Return every namespace in which the caller may do this, for filters in SQL."""
         return tuple(key for key in self.roles if self.can(action, key))
 
+    def find_namespace(self, text: str) -> UUID | None:
+        """Return the caller's namespace of that name or id text."""
+        for key, name in self.names.items():
+            if name == text:
+                return key
+        try:
+            key = UUID(text)
+        except ValueError:
+            return None
+        return key if key in self.roles else None
+
 
 # What someone sees who is nobody: nothing.
-NOBODY = Caller(user_id=0, username="", token_id=None, scopes=frozenset(), roles={})
+NOBODY = Caller(user_id=0, username="", token_id=None, scopes=frozenset(), roles={}, names={})

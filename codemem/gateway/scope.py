@@ -197,10 +197,10 @@ def code_state(call: Call, arguments: CodeArguments, repository: RepositoryValue
 
 def get_namespace(call: Call, name: str) -> NamespaceScope:
     """Return one of the caller's namespaces by name or id; raise NotFound."""
-    found = accounts.find_namespace(caller=call.caller, name=name)
+    found = call.caller.find_namespace(name)
     if found is None:
         raise NotFound(f"There is no namespace {name!r}.")
-    return NamespaceScope(found.pk, found.name, Source.ARGUMENT)
+    return NamespaceScope(found, call.caller.names[found], Source.ARGUMENT)
 
 
 def echo(scope: RepositoryScope | NamespaceScope, *, branch: str | None = None) -> ScopeEcho:

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from uuid import UUID
 
 from django.db import connection
 from psycopg import sql
 
+from codemem.plans import array_of, kept_rows
 from graph import cypher
-from graph.plans import kept_plans
 from graph.queries.nodes import nodes_of, scores_of
 from graph.queries.seen import edges_seen, view_parameters
 from graph.values import (
@@ -177,20 +177,24 @@ def traverse(
     minimum_confidence: float = 0.0,
     node_limit: int = 200,
     view: View = LIVE,
+    known: Collection[Node] = (),
 ) -> Traversal:
     """Walk from some vertices and return every vertex once, by a shortest path.
 
     `kinds` are labels or relations of links; without them facts, candidates and links are all
     followed, and history only when it is named. Nodes of excluded kinds are neither returned nor
     walked through, except as starts; the same holds for code that is gone. Packages and external
-    symbols are returned, but lead on only from the start. Four queries for each level.
+    symbols are returned, but lead on only from the start. `known` are those starts whose nodes this
+    view has shown already. Two queries for each level, three with what no file defines.
     """
+    nodes = {node.vertex: node for node in known}
+    nodes |= nodes_of(namespace_id=namespace_id, vertices=set(starts) - nodes.keys(), view=view)
     walk = _Walk(
         namespace_id=namespace_id,
         view=view,
         excluded=frozenset(exclude_node_kinds),
         steps=dict.fromkeys(starts, _Step(depth=0)),
-        nodes=nodes_of(namespace_id=namespace_id, vertices=starts, view=view),
+        nodes=nodes,
     )
     labels = [*_SHOWN_KINDS, LINK_LABEL] if kinds is None else _labels_of(kinds)
     frontier = list(walk.steps)
@@ -213,8 +217,7 @@ def traverse(
     return walk.traversal(algorithm)
 
 
-@dataclass(frozen=True, slots=True)
-class _EdgeRow:
+class _EdgeRow(NamedTuple):
     """An edge as its label table has it, and the end that was asked about."""
 
     label: str
@@ -262,16 +265,14 @@ def _edge_rows(
         cypher.graph_name(namespace_id), direction, tuple(labels), view.is_live
     )
     parameters: dict[str, Any] = {
-        "vertices": list(vertices),
+        "vertices": array_of(vertices),
         "labels": list(labels),
         "minimum": minimum_confidence,
         "limit": limit,
         "read": limit * _READ_FOR_EACH_SHOWN,
         **view_parameters(view),
     }
-    with kept_plans(), connection.cursor() as cursor:
-        cursor.execute(statement, parameters)
-        return [_EdgeRow(*row) for row in cursor.fetchall()]
+    return [_EdgeRow._make(row) for row in kept_rows(statement, parameters)]
 
 
 _ENDS: Final = {
@@ -283,7 +284,8 @@ _FUNCTIONS: Final = {"start_id": "edges_out", "end_id": "edges_in"}
 # Columns as in _EdgeRow.
 _SELECT_CODE: Final = """
     SELECT label, label AS kind, source, target, confidence, rule, line_offset, sources, origin
-    FROM {function}(%(vertices)s::bigint[], %(labels)s::text[], %(minimum)s, %(read)s{through})
+    FROM {function}(%(vertices)s::bigint[], %(labels)s::text[], %(minimum)s::float8,
+        %(read)s::bigint{through})
 """
 _SELECT_LINEAGE: Final = """
     (SELECT {label} AS label, {label} AS kind, start_id::bigint AS source, end_id::bigint AS target,
@@ -391,21 +393,18 @@ def _reached(
     # The function that sees through an overlay is another one: that of the live graph reads
     # indexes only.
     through = "" if view.is_live else ", %(view_layer)s::int, %(view_revision)s::bigint"
-    statement = sql.SQL(
-        "SELECT id, depth FROM {}(%(vertices)s::bigint[], %(max_depth)s, %(node_limit)s{})"
-    ).format(
-        sql.Identifier(cypher.graph_name(namespace_id), "dependents"),
-        sql.SQL(through),
+    name = sql.Identifier(cypher.graph_name(namespace_id), "dependents").as_string(None)
+    statement = (
+        f"SELECT id, depth FROM {name}"  # noqa: S608  quoted
+        f"(%(vertices)s::bigint[], %(max_depth)s::int, %(node_limit)s::int{through})"
     )
     parameters = {
-        "vertices": list(vertices),
+        "vertices": array_of(vertices),
         "max_depth": max_depth,
         "node_limit": node_limit,
         **view_parameters(view),
     }
-    with kept_plans(), connection.cursor() as cursor:
-        cursor.execute(statement, parameters)
-        rows: list[tuple[int | None, int]] = cursor.fetchall()
+    rows: list[tuple[int | None, int]] = kept_rows(statement, parameters)
     reached = {vertex: depth for vertex, depth in rows if vertex is not None}
     return reached, len(reached) < len(rows)
 
@@ -440,21 +439,21 @@ class _Walk:
         """
         first: dict[int, _EdgeRow] = {}
         for row in rows:
-            if row.other not in self.steps:
-                first.setdefault(row.other, row)
+            if (other := row.other) not in self.steps:
+                first.setdefault(other, row)
         reached: list[int] = []
-        waiting = iter(first.values())
+        waiting = iter(first.items())
         while batch := list(islice(waiting, max(room - len(reached), _LEAST_READ) + 1)):
-            ahead = [row.other for row in batch]
+            ahead = [vertex for vertex, _ in batch]
             self.nodes |= nodes_of(namespace_id=self.namespace_id, vertices=ahead, view=self.view)
-            for row in batch:
-                if not self._may_enter(row.other):
+            for vertex, row in batch:
+                if not self._may_enter(vertex):
                     continue
                 if len(reached) == room:
                     self.is_truncated = True
                     return _leading_on(reached)
-                self.steps[row.other] = _Step(depth=depth, row=row)
-                reached.append(row.other)
+                self.steps[vertex] = _Step(depth=depth, row=row)
+                reached.append(vertex)
         return _leading_on(reached)
 
     def traversal(self, algorithm: Algorithm) -> Traversal:

@@ -11,8 +11,8 @@ from django.db import connection
 from django.db.models import BigIntegerField, F, OuterRef, Q, QuerySet, Subquery, Value
 from psycopg import sql
 
+from codemem.plans import array_of, kept_rows
 from graph.models import Entity, FileVersion, NodeScore, SymbolVersion
-from graph.plans import kept_plans
 from graph.queries.seen import is_seen, seen_files, seen_symbols, view_parameters
 from graph.statements import statements
 from graph.symbol_text import embedding_text
@@ -89,13 +89,12 @@ def nodes_of(*, namespace_id: UUID, vertices: Iterable[int], view: View = LIVE) 
     if keys[VertexLabel.SYMBOL] or keys[VertexLabel.FILE]:
         parameters: dict[str, Any] = {
             "namespace": namespace_id,
-            "symbols": keys[VertexLabel.SYMBOL],
-            "files": keys[VertexLabel.FILE],
+            "symbols": array_of(keys[VertexLabel.SYMBOL]),
+            "files": array_of(keys[VertexLabel.FILE]),
             **view_parameters(view),
         }
-        with kept_plans(), connection.cursor() as cursor:
-            cursor.execute(_nodes_statement(view.is_live), parameters)
-            nodes = {node.vertex: node for node in map(_node_of_row, cursor.fetchall())}
+        rows = kept_rows(_nodes_statement(view.is_live), parameters)
+        nodes = {node.vertex: node for node in map(_node_of_row, rows)}
     entities = [key for label in _ENTITIES for key in keys[label]]
     if entities:
         found = Entity.objects.filter(namespace_id=namespace_id, pk__in=entities)
@@ -157,9 +156,7 @@ def scores_of(*, vertices: Collection[int]) -> dict[int, Score]:
     """Return the scores of those vertices that were ranked. One query."""
     if not vertices:
         return {}
-    rows = NodeScore.objects.filter(node__in=vertices).values_list(
-        "node", "rank", "percentile", "in_degree"
-    )
+    rows = kept_rows(statements("queries")["scores_of"], {"vertices": array_of(vertices)})
     return {
         vertex: Score(vertex=vertex, rank=rank, percentile=percentile, in_degree=in_degree)
         for vertex, rank, percentile, in_degree in rows
@@ -209,9 +206,8 @@ def _nodes_with_id(repository_id: UUID, uid: str, view: View) -> list[Node]:
         "repository": repository_id,
         **view_parameters(view),
     }
-    with kept_plans(), connection.cursor() as cursor:
-        cursor.execute(_nodes_statement(view.is_live, "nodes_named"), parameters)
-        return [_node_of_row(row) for row in cursor.fetchall()]
+    rows = kept_rows(_nodes_statement(view.is_live, "nodes_named"), parameters)
+    return [_node_of_row(row) for row in rows]
 
 
 def _readings(

@@ -4,12 +4,11 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 from uuid import UUID
 
-from django.db import connection
 from django.db.models import QuerySet
 
 from codemem.accounts.values import Action, Caller
+from codemem.plans import kept_rows
 from graph.models import DEFAULT_LAYER, Layer, Ref, Repository, RepositoryAlias, Revision
-from graph.plans import kept_plans
 from graph.remotes import normalize_remote
 from graph.statements import statements
 from graph.values import (
@@ -51,14 +50,13 @@ def find_repositories(*, namespace_ids: Sequence[UUID], name: str | None) -> lis
     """
     if name is None:
         return list_repositories(namespace_ids=namespace_ids)
-    mine = Repository.objects.filter(namespace_id__in=namespace_ids)
-    try:
-        return _values(mine.filter(pk=UUID(name)))
-    except ValueError:
-        found = _values(mine.filter(name=name))
-        return found or find_repositories_by_alias(
-            namespace_ids=namespace_ids, remote=name, root_commit=None
-        )
+    repository_id = _uuid(name)
+    parameters = {"namespaces": list(namespace_ids), "id": repository_id, "name": name}
+    rows = kept_rows(statements("queries")["repositories_named"], parameters)
+    found = [_value_of_row(row) for row in rows]
+    if found or repository_id is not None:
+        return found
+    return find_repositories_by_alias(namespace_ids=namespace_ids, remote=name, root_commit=None)
 
 
 def find_repositories_by_alias(
@@ -93,14 +91,11 @@ def get_ref_state(*, repository_id: UUID, ref: str | None, user_id: int | None =
     """
     if ref is not None and ref.startswith(WORK_TREE):
         return _work_tree_state(repository_id, ref, user_id)
-    with kept_plans(), connection.cursor() as cursor:
-        cursor.execute(
-            statements("queries")["ref_state"], {"repository": repository_id, "ref": ref}
-        )
-        row: tuple[Any, ...] | None = cursor.fetchone()
-    if row is None:
+    parameters = {"repository": repository_id, "ref": ref}
+    rows = kept_rows(statements("queries")["ref_state"], parameters)
+    if not rows:
         raise Repository.DoesNotExist(f"There is no repository {repository_id}.")
-    name, head_commit, indexed_commit, commits_behind, indexed_at, layer, base_revision = row
+    name, head_commit, indexed_commit, commits_behind, indexed_at, layer, base_revision = rows[0]
     if head_commit is None:
         return RefState(
             requested_ref=ref,
@@ -200,6 +195,13 @@ def _layer(row: Layer) -> LayerValue:
     )
 
 
+def _uuid(text: str) -> UUID | None:
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
+
+
 def _known_by(
     namespace_ids: Sequence[UUID], kind: RepositoryAlias.Kind, value: str
 ) -> list[RepositoryValue]:
@@ -212,6 +214,13 @@ def _known_by(
 
 def _values(rows: Iterable[Repository]) -> list[RepositoryValue]:
     return [_value(row) for row in rows]
+
+
+def _value_of_row(row: tuple[Any, ...]) -> RepositoryValue:
+    key, namespace_id, name, url, default_branch = row
+    return RepositoryValue(
+        id=key, namespace_id=namespace_id, name=name, url=url, default_branch=default_branch
+    )
 
 
 def _value(row: Repository) -> RepositoryValue:

@@ -98,14 +98,14 @@ select version.symbol_id, version.repository_id, symbol.path, version.language, 
     version.cognitive
 from graph_symbolversion version
 join graph_symbol symbol on symbol.id = version.symbol_id
-where version.symbol_id = any (%(symbols)s::bigint[]) and {seen}
+where version.symbol_id = any ((select %(symbols)s::bigint[])::bigint[]) and {seen}
     and version.repository_id in (select id from graph_repository where namespace_id = %(namespace)s)
 union all
 select version.file_id, version.repository_id, file.path, version.language, version.lines, null, null, null, null,
     null, null, null, null, null, null, null, null, null, null
 from graph_fileversion version
 join graph_sourcefile file on file.id = version.file_id
-where version.file_id = any (%(files)s::bigint[]) and not version.is_removed and {seen}
+where version.file_id = any ((select %(files)s::bigint[])::bigint[]) and not version.is_removed and {seen}
     and version.repository_id in (select id from graph_repository where namespace_id = %(namespace)s)
 
 -- name: nodes_named
@@ -114,7 +114,8 @@ select version.symbol_id, version.repository_id, symbol.path, version.language, 
     symbol.name, symbol.local_name, symbol.ordinal, version.qualified_name, version.start_line, version.signature,
     version.doc, version.visibility, version.is_test, version.parameters, version.decorators, version.cyclomatic,
     version.cognitive
-from unnest(%(paths)s::text[], %(local_names)s::text[], %(ordinals)s::int[]) as wanted (path, local_name, ordinal)
+from unnest((select %(paths)s::text[]), (select %(local_names)s::text[]), (select %(ordinals)s::int[]))
+    as wanted (path, local_name, ordinal)
 join graph_symbol symbol
     on symbol.repository_id = %(repository)s and symbol.path = wanted.path
         and symbol.local_name = wanted.local_name and symbol.ordinal = wanted.ordinal
@@ -123,7 +124,7 @@ where wanted.local_name is not null
 union all
 select version.file_id, version.repository_id, file.path, version.language, version.lines, null, null, null, null,
     null, null, null, null, null, null, null, null, null, null
-from unnest(%(paths)s::text[], %(local_names)s::text[]) as wanted (path, local_name)
+from unnest((select %(paths)s::text[]), (select %(local_names)s::text[])) as wanted (path, local_name)
 join graph_sourcefile file on file.repository_id = %(repository)s and file.path = wanted.path
 join graph_fileversion version on version.file_id = file.id and not version.is_removed and {seen}
 where wanted.local_name is null
@@ -138,3 +139,15 @@ left join graph_ref ref
     on ref.repository_id = repository.id and ref.name = coalesce(%(ref)s::text, repository.default_branch)
 left join graph_layer layer on layer.id = ref.layer and ref.layer > 0
 where repository.id = %(repository)s
+
+-- name: repositories_named
+-- The repositories of some namespaces with an id or, when there is none, a name.
+select id, namespace_id, name, url, default_branch from graph_repository
+where namespace_id = any (%(namespaces)s::uuid[])
+    and (id = %(id)s::uuid or %(id)s::uuid is null and name = %(name)s::text)
+order by name
+
+-- name: scores_of
+-- What the last ranking says of some vertices.
+select node, rank, percentile, in_degree from graph_nodescore
+where node = any ((select %(vertices)s::bigint[])::bigint[])

@@ -31,6 +31,7 @@ def caller(role: Role, *scopes: TokenScope) -> Caller:
         token_id=None,
         scopes=frozenset(scopes),
         roles={NAMESPACE: role},
+        names={NAMESPACE: "team"},
     )
 
 
@@ -58,3 +59,12 @@ def test_a_namespace_without_membership_allows_nothing(action):
 def test_nobody_may_do_nothing(action):
     assert not NOBODY.can(action, NAMESPACE)
     assert NOBODY.namespaces_for(action) == ()
+
+
+def test_a_caller_finds_its_own_namespaces_by_name_and_by_id_only():
+    rita = caller(Role.READER)
+
+    assert rita.find_namespace("team") == NAMESPACE
+    assert rita.find_namespace(str(NAMESPACE)) == NAMESPACE
+    assert rita.find_namespace("other") is None
+    assert rita.find_namespace(str(UUID(int=7))) is None

@@ -289,9 +289,11 @@ def graph_traverse(call: Call, arguments: TraverseArguments) -> TraverseResult:
         # Not through memories either: what they tie together is part of what they say.
         of_code = (*SNAPSHOT_KINDS, *CROSSING_KINDS)
         kinds = [kind for kind in kinds or of_code if kind in of_code]
+    start, known = _start(call, place, arguments.start_id, state.view)
     walk = graph.traverse(
         namespace_id=place.namespace.id,
-        starts=[_start(call, place, arguments.start_id, state.view)],
+        starts=[start],
+        known=known,
         max_depth=arguments.max_depth,
         algorithm=graph.Algorithm(arguments.algorithm),
         direction=Direction(arguments.direction),
@@ -465,6 +467,7 @@ def _reachable(
         used = graph.traverse(
             namespace_id=place.namespace.id,
             starts=[node.vertex],
+            known=[node],
             max_depth=arguments.depth,
             direction=Direction.OUT,
             kinds=_USES,
@@ -486,10 +489,13 @@ def _reached(node: Node, *, depth: int, direction: Literal["in", "out"]) -> Reac
     )
 
 
-def _start(call: Call, place: scopes.RepositoryScope, text: str, view: View) -> int:
-    """Return the vertex of a code id or of a memory that the caller may see."""
+def _start(
+    call: Call, place: scopes.RepositoryScope, text: str, view: View
+) -> tuple[int, tuple[Node, ...]]:
+    """Return the vertex of a code id or of a memory that the caller may see, and its node."""
     if text.startswith(("sym:", "file:")):
-        return graph.get_node(repository_id=place.repository.id, id=text, view=view).vertex
+        node = graph.get_node(repository_id=place.repository.id, id=text, view=view)
+        return node.vertex, (node,)
     memory_id = memory_id_of(text)
     if memory_id is None:
         raise NotFound(
@@ -499,7 +505,7 @@ def _start(call: Call, place: scopes.RepositoryScope, text: str, view: View) -> 
     stored = memory.get_memory(caller=call.caller, memory_id=memory_id, now=call.now)
     if stored.namespace_id != place.namespace.id:
         raise memory.unknown(memory_id)
-    return vertex_of(stored)
+    return vertex_of(stored), ()
 
 
 def _visit_views(

@@ -1,0 +1,52 @@
+"""Plans that a connection keeps: for hot statements that take longer to plan than to run."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from django.db import ProgrammingError, connection
+from psycopg.errors import InvalidSqlStatementName
+
+
+def kept_rows(
+    statement: str, parameters: Sequence[Any] | Mapping[str, Any]
+) -> list[tuple[Any, ...]]:
+    """Return the rows of a statement whose plan Postgres keeps, where that is worth it.
+
+    Only for statements of a fixed text whose best plan does not depend on their parameters, such
+    as look-ups by key. psycopg keeps the hundred that a connection used last; Postgres plans anew
+    what a change of the schema, of the statistics or of the search path has made stale.
+    """
+    try:
+        return _rows(statement, parameters)
+    except ProgrammingError as error:
+        is_forgotten = isinstance(error.__cause__, InvalidSqlStatementName)
+        # The rollback that is due then has psycopg forget its statements.
+        if not is_forgotten or connection.in_atomic_block:
+            raise
+    # Somebody, a pooler for instance, said DISCARD ALL behind psycopg's back.
+    connection.close()
+    return _rows(statement, parameters)
+
+
+def array_of(numbers: Iterable[int]) -> str:
+    """Return numbers as the text of an SQL array, for `%(...)s::bigint[]`.
+
+    A list would be of a type that depends on its largest number, and each type has plans of its
+    own. Say `any ((select %(...)s::bigint[])::bigint[])` in a statement with kept plans: Postgres
+    then guesses the array's length, and one plan is as good as another.
+    """
+    return f"{{{','.join(map(str, numbers))}}}"
+
+
+def _rows(statement: str, parameters: Sequence[Any] | Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    connection.ensure_connection()
+    link = connection.connection
+    # Django has psycopg keep none, because of poolers that hand out one session to many.
+    before, link.prepare_threshold = link.prepare_threshold, 0
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute(statement, parameters)
+            rows: list[tuple[Any, ...]] = cursor.fetchall()
+            return rows
+    finally:
+        link.prepare_threshold = before
