@@ -20,7 +20,7 @@ def kept_rows(
         return _rows(statement, parameters)
     except ProgrammingError as error:
         is_forgotten = isinstance(error.__cause__, InvalidSqlStatementName)
-        # The rollback that is due then has psycopg forget its statements.
+        # A transaction is lost by this; whoever asks after it gets the new connection.
         if not is_forgotten or connection.in_atomic_block:
             raise
     # Somebody, a pooler for instance, said DISCARD ALL behind psycopg's back.

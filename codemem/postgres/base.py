@@ -26,7 +26,9 @@ class DatabaseWrapper(base.DatabaseWrapper):
     def _rollback(self) -> None:
         if self.connection is not None:
             server = self.connection.pgconn
-            if server.transaction_status == TransactionStatus.INERROR:
+            # Also one that has not failed: psycopg's own rollback would have Postgres forget every
+            # prepared statement, this one and those of codemem.plans.
+            if server.transaction_status in {TransactionStatus.INERROR, TransactionStatus.INTRANS}:
                 # Behind a pooler this may be another session than the one it was prepared in: it
                 # then fails, changes nothing, and the text below does it.
                 server.exec_prepared(_ROLLBACK, [])

@@ -116,10 +116,21 @@ def test_a_rollback_or_an_error_loses_no_answer(things):
         keep()
         transaction.set_rollback(True)
     assert ask(7) == ["thing 7"]
+    assert len(kept()) == 1
 
     with pytest.raises(DataError):
         kept_rows(SELECT, ["{no number}"])
     assert ask(7) == ["thing 7"]
+
+
+def test_a_rollback_leaves_the_prepared_rollback_where_it_is(things):
+    with transaction.atomic():
+        keep()
+        transaction.set_rollback(True)
+
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT FROM pg_prepared_statements WHERE name = 'codemem_rollback'")
+        assert len(cursor.fetchall()) == 1
 
 
 def test_no_numbers_are_an_empty_array(things):
