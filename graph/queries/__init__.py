@@ -6,7 +6,12 @@ and finds nothing outside of them.
 
 from graph.queries.analyses import AnalysisValue, NotRanked, repositories_to_rank
 from graph.queries.co_changes import CoChanged, co_changed_with
-from graph.queries.crossing import ImportedPlace, imports_of
+from graph.queries.crossing import (
+    ImportedPlace,
+    OuterTarget,
+    imports_of,
+    uses_of_externals,
+)
 from graph.queries.cycles import DependencyCycle, Level, Severity, cycles
 from graph.queries.edges import (
     Algorithm,
@@ -62,6 +67,7 @@ __all__ = [
     "Level",
     "NodeUnknown",
     "NotRanked",
+    "OuterTarget",
     "Severity",
     "co_changed_with",
     "count_dependents",
@@ -95,6 +101,7 @@ __all__ = [
     "symbols_to_embed",
     "traverse",
     "tree",
+    "uses_of_externals",
     "vertices_by_id",
     "visible_repositories",
 ]

@@ -33,6 +33,63 @@ def imports_of(*, namespace_id: UUID, files: Collection[int]) -> list[ImportedPl
     ]
 
 
+class OuterTarget(NamedTuple):
+    """One use of an external symbol by a live symbol or file, as the compiler told it.
+
+    `symbol` is `local_name~ordinal`, "" for the file; the line counts from where that begins.
+    """
+
+    kind: EdgeKind
+    path: str
+    symbol: str
+    line_offset: int
+    package: str
+    key: str
+
+
+def uses_of_externals(
+    *, namespace_id: UUID, repository_id: UUID, packages: Collection[str]
+) -> list[OuterTarget]:
+    """Return what a repository uses of external symbols of some packages (text ids). One query."""
+    if not packages or not cypher.has_graph(namespace_id):
+        return []
+    one_kind = sql.SQL(
+        "SELECT {kind}, file.path, CASE WHEN symbol.id IS NULL THEN ''"
+        "  ELSE symbol.local_name || '~' || symbol.ordinal END,"
+        " {offset}::bigint, entity.data ->> 'package', entity.key"
+        " FROM graph_entity entity"
+        " JOIN {edges} e ON e.end_id = ((%(label)s::bigint << 48) | entity.id)::ag_catalog.graphid"
+        " JOIN graph_sourcefile file ON file.id = {file}::bigint"
+        " LEFT JOIN graph_symbol symbol ON e.start_id::bigint >> 48 = %(symbols)s"
+        "  AND symbol.id = (e.start_id::bigint & ((1::bigint << 48) - 1))"
+        " WHERE entity.namespace_id = %(namespace)s AND entity.label = %(label)s"
+        " AND entity.data ->> 'package' = ANY(%(packages)s)"
+        " AND file.repository_id = %(repository)s AND {live}"
+    )
+    statement = sql.SQL(" UNION ALL ").join(
+        one_kind.format(
+            kind=sql.Literal(kind.value),
+            offset=cypher.property_of("o", table="e"),
+            edges=sql.Identifier(cypher.graph_name(namespace_id), kind),
+            file=cypher.property_of("f", table="e"),
+            live=cypher.is_head(table="e"),
+        )
+        for kind in (EdgeKind.CALLS, EdgeKind.REFERENCES, EdgeKind.INHERITS, EdgeKind.IMPLEMENTS)
+    )
+    with connection.cursor() as cursor:
+        cursor.execute(
+            statement,
+            {
+                "label": VertexLabel.EXTERNAL.value,
+                "symbols": VertexLabel.SYMBOL.value,
+                "namespace": namespace_id,
+                "packages": list(packages),
+                "repository": repository_id,
+            },
+        )
+        return [OuterTarget(EdgeKind(kind), *rest) for kind, *rest in cursor.fetchall()]
+
+
 def _import_edges(namespace_id: UUID, files: Collection[int]) -> list[tuple[int, int, int]]:
     if not files or not cypher.has_graph(namespace_id):
         return []

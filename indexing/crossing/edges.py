@@ -20,6 +20,7 @@ from django.db import transaction
 
 from graph import services as graph
 from graph.models import Repository
+from graph.queries import OuterTarget, uses_of_externals
 from graph.values import (
     LEAST_CONFIDENCE_OF_A_CALL,
     EdgeKind,
@@ -34,6 +35,7 @@ from indexing.crossing.linking import (
     Attribution,
     OwnPackage,
     SiblingSymbols,
+    meant_by_compiler,
     modules_of_siblings,
 )
 from indexing.crossing.matching import Endpoints, Server, topic_hears
@@ -113,6 +115,8 @@ class _Edges:
         paths = {row.path for rows in (endpoints, requests, uses) for row in rows}
         paths |= {row.handler_path for row in endpoints if row.handler_path}
         paths |= {path for path, _ in outer}
+        compiled = self._uses_of_externals()
+        paths |= {use.path for uses in compiled.values() for use in uses}
         manifests = list(PackageManifest.objects.filter(repository=self._repository))
         paths |= {row.path for row in manifests}
         self._vertices = Vertices(repository_id=self._repository.pk, paths=paths)
@@ -122,6 +126,7 @@ class _Edges:
             *self._topics(uses),
             *self._depends(manifests),
             *self._code(outer),
+            *self._compiled(compiled),
         ]
         written = self._write_difference(wanted)
         self._write_outer_packages()
@@ -318,6 +323,44 @@ class _Edges:
                     rule=target.rule.value,
                     path=one.path,
                     line=use.line if use else one.outer.line,
+                    other=sibling.repository_id,
+                )
+
+    # --- What compilers say -----------------------------------------------------------------------
+    def _uses_of_externals(self) -> dict[OwnPackage, list[OuterTarget]]:
+        """Return what compilers found used of packages that siblings make."""
+        siblings = {
+            package_key(one.manager, one.name): one
+            for one in queries.own_packages(namespace_id=self._namespace_id)
+            if one.repository_id != self._repository.pk
+        }
+        found: defaultdict[OwnPackage, list[OuterTarget]] = defaultdict(list)
+        for use in uses_of_externals(
+            namespace_id=self._namespace_id,
+            repository_id=self._repository.pk,
+            packages=siblings.keys(),
+        ):
+            found[siblings[use.package]].append(use)
+        return found
+
+    def _compiled(self, uses: Mapping[OwnPackage, list[OuterTarget]]) -> Iterator[_Wanted]:
+        for sibling, targets in uses.items():
+            meant = {use.key: meant_by_compiler(sibling, use) for use in targets}
+            wanted = [(one, None) for one in meant.values() if one is not None]
+            found = SiblingSymbols(namespace_id=self._namespace_id).find(sibling, wanted)
+            for use in targets:
+                outer, source = meant[use.key], self._place(use.path, use.symbol)
+                target = found.get((outer, None)) if outer else None
+                if target is None or source is None or source.vertex is None:
+                    continue
+                yield _Wanted(
+                    kind=use.kind,
+                    source=source,
+                    target=_End(target.id, target.vertex),
+                    confidence=target.confidence,
+                    rule="scip",
+                    path=use.path,
+                    line=self._vertices.first_line(source.vertex) + use.line_offset,
                     other=sibling.repository_id,
                 )
 

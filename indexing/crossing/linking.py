@@ -18,9 +18,11 @@ from django.db.models import QuerySet
 
 from graph import queries as graph
 from graph.models import DEFAULT_LAYER, FileVersion, SymbolVersion
+from graph.queries import OuterTarget
 from graph.values import VertexLabel, graph_id
 from indexing.crossing.imports import OuterImport, OuterUse
 from indexing.crossing.values import Manager, normalized
+from indexing.scip.symbols import Suffix, parts_of_key
 
 _EXACT, _ONLY = 0.95, 0.8
 _IN = 2_000
@@ -205,6 +207,24 @@ def modules_of_siblings(
         file__path__in={path for _, path in places},
     ).values_list("repository_id", "file__path")
     return dict(places[row] for row in rows if row in places)
+
+
+def meant_by_compiler(package: OwnPackage, use: OuterTarget) -> OuterImport | None:
+    """Return the import that a compiler's external symbol amounts to.
+
+    A constructor is its type. The modules of npm's packages are the files that were built, which
+    the sources lack: there the package stands for them.
+    """
+    parts = parts_of_key(use.key, package=use.package)
+    names = [part.name for part in parts if part.suffix is not Suffix.NAMESPACE]
+    if names and parts[-1].is_constructor and len(names) > 1:
+        names.pop()
+    if not names:
+        return None
+    modules = [part.name for part in parts if part.suffix is Suffix.NAMESPACE]
+    between = "/" if package.manager == Manager.GO else "."
+    module = package.name if package.manager == Manager.NPM else between.join(modules)
+    return OuterImport(package.manager, module, ".".join(names), 0, ())
 
 
 class SiblingSymbols:

@@ -20,7 +20,7 @@ from indexing.scip.symbols import ScipSymbol, parsed
 MAX_REFERENCES_TO_ONE_TARGET = 500
 """References from one file to one symbol that are kept; the rest is counted."""
 
-BINDING_VERSION = 1
+BINDING_VERSION = 2
 """Raise when the same index would give other answers: answers of older versions are made anew."""
 
 _LOCAL = "local "

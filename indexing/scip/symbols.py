@@ -28,6 +28,8 @@ _STANDARD_LIBRARIES = frozenset(
         ("maven", "jdk"),
     }
 )
+_REGISTRIES = {_PYTHON: "pypi", "gomod": "go"}
+"""What other parts of the graph call the managers that SCIP names otherwise."""
 _CONSTRUCTORS = frozenset({"__init__", "__new__", "constructor", "<constructor>", "<init>"})
 _ACCESSOR = re.compile(r"<(?:get|set)>")
 
@@ -51,6 +53,10 @@ class Descriptor(NamedTuple):
     name: str
     suffix: Suffix
 
+    @property
+    def is_constructor(self) -> bool:
+        return self.suffix is Suffix.METHOD and self.name in _CONSTRUCTORS
+
 
 class ScipSymbol(NamedTuple):
     """A global symbol. `descriptors` is the text, `parts` the same taken apart."""
@@ -73,7 +79,7 @@ class ScipSymbol(NamedTuple):
 
     @property
     def is_constructor(self) -> bool:
-        return self.parts[-1].suffix is Suffix.METHOD and self.parts[-1].name in _CONSTRUCTORS
+        return self.parts[-1].is_constructor
 
     @property
     def is_nameable(self) -> bool:
@@ -98,11 +104,19 @@ class ScipSymbol(NamedTuple):
     @property
     def key(self) -> str:
         """Text id of the symbol as seen from outside: the version is not part of it."""
-        return f"ext:{self.manager}:{self.owner}:{self.descriptors}"
+        return f"ext:{self._published}:{self.descriptors}"
 
     @property
     def package_key(self) -> str:
-        return f"pkg:{self.manager}:{self.owner}"
+        """Text id of the package, the one that manifests and imports lead to."""
+        return f"pkg:{self._published}"
+
+    @property
+    def _published(self) -> str:
+        name = self.owner
+        if self.manager == "maven":
+            name = name.removeprefix("maven/").replace("/", ":")
+        return f"{_REGISTRIES.get(self.manager, self.manager)}:{name}"
 
 
 @lru_cache(maxsize=200_000)
@@ -119,6 +133,11 @@ def parsed(symbol: str) -> ScipSymbol | None:
         return None
     manager, package = ("" if field == "." else field for field in (manager, package))
     return ScipSymbol(manager, package, descriptors, parts)
+
+
+def parts_of_key(key: str, *, package: str) -> tuple[Descriptor, ...]:
+    """Return the descriptors of an external symbol's text id, given its package's."""
+    return _parts(key.removeprefix(f"ext:{package.removeprefix('pkg:')}:"))
 
 
 def _fields(symbol: str) -> list[str] | None:

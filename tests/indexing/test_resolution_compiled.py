@@ -77,16 +77,16 @@ def test_a_definition_that_is_gone_counts_for_nothing() -> None:
 
 
 def test_an_external_symbol_becomes_an_entity_of_its_package() -> None:
-    key = "ext:python:rich:`rich.console`/Console#print()."
+    key = "ext:pypi:rich:`rich.console`/Console#print()."
     answers = Answers(
         targets={SELL: key},
-        externals={key: ExternalSymbol("print", "pkg:python:rich", "Print to the console.")},
+        externals={key: ExternalSymbol("print", "pkg:pypi:rich", "Print to the console.")},
     )
     resolution = resolved(answers)
     assert key in edges_from(resolution, CALLER, EdgeKind.CALLS)
     assert [(e.label, e.key, e.name) for e in resolution.entities] == [
         (VertexLabel.EXTERNAL, key, "print"),
-        (VertexLabel.PACKAGE, "pkg:python:rich", "rich"),
+        (VertexLabel.PACKAGE, "pkg:pypi:rich", "rich"),
     ]
     assert resolution.entities[0].data["documentation"] == "Print to the console."
 

@@ -9,8 +9,10 @@ from graph import cypher
 from graph import queries as graph
 from graph.models import Repository
 from graph.values import Direction, EdgeKind
+from indexing.answers import Answers, ExternalSymbol, Place
 from indexing.crossing.services import CrossingReport, link_crossing, refresh_crossing
 from indexing.models import CrossingEdge, Endpoint, HttpRequest, OuterPackage, TopicUse
+from indexing.scip.services import keep_answers
 from tests.factories import NOW
 from tests.indexing.checkout import Checkout, index, register
 
@@ -170,6 +172,38 @@ def test_uses_of_a_siblings_package_lead_to_its_symbols(
         2,
         2,
     )
+
+
+def test_what_a_compiler_finds_of_a_siblings_package_leads_to_its_symbols(
+    shop: dict[str, Repository], tmp_path: Path
+) -> None:
+    orders, path = shop["orders-api"], "orders/sums.py"
+    Checkout(tmp_path / "model").commit(
+        {"src/shop_model/order.py": "class Order:\n    def total(self):\n        return 0\n"}
+    )
+    index(shop["model"])
+    source = Checkout(tmp_path / "orders-api")
+    source.commit({path: "def of(basket):\n    return basket.order.total()\n"})
+    index(orders)
+    key = "ext:pypi:shop-model:`shop_model.order`/Order#total()."
+    said = Answers(
+        targets={Place(2, 24): key},
+        externals={key: ExternalSymbol("total", "pkg:pypi:shop-model", "")},
+    )
+    keep_answers(
+        repository_id=orders.pk,
+        indexer="scip-python",
+        answers={path: said},
+        blobs={path: source.git("rev-parse", f"HEAD:{path}").strip()},
+        now=NOW,
+    )
+    index(orders)
+    _refresh_all(shop)
+
+    edge = CrossingEdge.objects.get(repository=orders, source_id=f"sym:{path}#of")
+    assert (edge.kind, edge.rule, edge.line) == (EdgeKind.CALLS, "scip", 2)
+    assert edge.target_id == "sym:src/shop_model/order.py#Order.total"
+    assert edge.other_id == shop["model"].pk
 
 
 def test_callers_in_other_repositories_are_neighbors_and_dependents(
