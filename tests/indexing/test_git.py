@@ -220,6 +220,15 @@ def test_what_cannot_be_reached_says_why_in_gits_words(
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+def test_what_a_local_repository_has_not_packed_is_not_compared(mirror, work):
+    for number in range(150):  # fewer would not stay a pack
+        work.write_path(f"{number}.txt", f"{number}\n" + "the same line\n" * 200)
+    work.commit()
+    fetched(mirror, work)
+    (index,) = (mirror.path / "objects/pack").glob("*.idx")
+    assert "chain length" not in work.git("verify-pack", "--verbose", str(index))
+
+
 def test_a_local_repository_of_another_user_can_be_fetched(mirror, work):
     work.write(a="one")
     sha = work.commit()
