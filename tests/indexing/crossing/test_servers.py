@@ -219,6 +219,78 @@ def test_go_reads_the_mux_and_chi() -> None:
     }
 
 
+def test_laravel_groups_and_closures() -> None:
+    assert {
+        endpoint.rstrip()
+        for endpoint in endpoints(
+            {
+                "routes/api.php": (
+                    "<?php\nuse App\\Http\\Controllers\\OrderController;\n"
+                    "use Illuminate\\Support\\Facades\\Route;\n\n"
+                    "Route::get('/orders', [OrderController::class, 'index']);\n"
+                    "Route::post('/orders', [OrderController::class, 'store'])->name('store');\n"
+                    "Route::get('/orders/{order}', function (string $order) { return $order; });\n"
+                    "Route::prefix('admin')->group(function () {\n"
+                    "    Route::delete('/orders/{order}', [OrderController::class, 'destroy']);\n"
+                    "});\n"
+                ),
+                "app/OrderController.php": (
+                    "<?php\nuse Illuminate\\Support\\Facades\\{Cache, Http};\n"
+                    "class OrderController {\n"
+                    "    public function index() { return Cache::get('orders', 1); }\n"
+                    "    public function store() { return Http::post('/elsewhere', []); }\n}\n"
+                ),
+            }
+        )
+    } == {"GET /orders", "POST /orders", "GET /orders/{order}", "DELETE /admin/orders/{order}"}
+
+
+def test_symfony_joins_the_attribute_of_the_class() -> None:
+    assert endpoints(
+        {
+            "src/Controller/BlogController.php": (
+                "<?php\nuse Symfony\\Component\\Routing\\Attribute\\Route;\n\n"
+                "#[Route('/blog', name: 'blog_')]\nclass BlogController\n{\n"
+                "    #[Route(path: '/new', methods: 'POST')]\n"
+                "    public function create(): Response { }\n\n"
+                "    #[Route('/{slug}')]\n    public function show(string $slug): Response { }\n}\n"
+            )
+        }
+    ) == {"POST /blog/new BlogController.create", "ANY /blog/{slug} BlogController.show"}
+
+
+def test_axum_nests_routers_and_takes_the_method_of_the_handler() -> None:
+    found = endpoints(
+        {
+            "src/main.rs": (
+                "use axum::{routing::{get, post}, Router};\n\nfn main() {\n"
+                '    let users = Router::new().route("/:id", get(show)).route("/", post(create));\n'
+                "    let app = Router::new()\n"
+                '        .route("/items/{id}", get(show).delete(remove))\n'
+                '        .nest("/users", users);\n}\n'
+            )
+        }
+    )
+    assert {endpoint.rpartition(" ")[0] for endpoint in found} == {
+        "GET /users/{id}",
+        "POST /users",
+        "GET /items/{id}",
+        "DELETE /items/{id}",
+    }
+
+
+def test_actix_names_path_and_method_above_the_function() -> None:
+    assert endpoints(
+        {
+            "src/main.rs": (
+                "use actix_web::{get, post, web, Responder};\n\n"
+                '#[get("/hello/{name}")]\nasync fn greet(name: web::Path<String>) {}\n\n'
+                '#[post("/echo")]\nasync fn echo(body: String) {}\n'
+            )
+        }
+    ) == {"GET /hello/{name} greet", "POST /echo echo"}
+
+
 def _definition(kind: NodeKind, name: str, parent: int, line: int) -> Definition:
     return Definition(
         kind, name.rpartition(".")[2], name, parent, None, line, line + 9, "", "",
