@@ -7,16 +7,10 @@
 # On a busy machine root gets figures of a quiet one with `chrt --rr 1 deploy/bench_http.sh`.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-instance=$PWD/.local/bench-http
-sample=$PWD/.local/bench-http/django
-
-deploy/server.sh setup >&2
-unset DATABASE_URL REDIS_URL DATABASE_ADMIN_URL
-deploy/services.sh down "$instance" >&2
-rm -rf "$instance/pg" "$instance/redis" "$instance/data"
-CODEMEM_PG_FSYNC=off deploy/services.sh up "$instance" >&2
-trap 'deploy/services.sh down "$instance" >&2' EXIT
+# shellcheck source=deploy/bench_instance.sh
+. deploy/bench_instance.sh bench-http
 if [ $# -eq 0 ]; then
+    sample=$instance/django
     if [ ! -d "$sample" ]; then
         git clone --quiet --depth 1 --branch 5.2.8 https://github.com/django/django.git "$sample"
         # A branch to index: a tag leaves none.
@@ -24,14 +18,6 @@ if [ $# -eq 0 ]; then
     fi
     set -- "$sample"
 fi
-set -a
-# shellcheck disable=SC1091
-. "$instance/env"
-set +a
-export CODEMEM_SECRET_KEY=bench CODEMEM_DATA_DIRECTORY=$instance/data CODEMEM_LOG_LEVEL=ERROR
-export CODEMEM_LOCAL_REPOSITORY_ROOTS=/
-export PYTHONPYCACHEPREFIX=$PWD/.local/cache/pycache
 path=$1
 shift
-.local/venv/bin/python manage.py migrate --verbosity 0
 .local/venv/bin/python -m tests.bench.http_latency bench sample --index "$path" "$@"
