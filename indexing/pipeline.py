@@ -86,7 +86,8 @@ class DefaultBranchFirst(Exception):
 class Outcome:
     """How a run ended; what follows is the work of other tasks, if the graph shows the head now.
 
-    A blank ref is the default branch.
+    Runs of this ref may have been kept waiting, also by one that was over already: its message came
+    twice. A blank ref is the default branch.
     """
 
     repository_id: UUID
@@ -101,7 +102,7 @@ _ANTICIPATED = (
 
 
 def run_index(*, run_id: UUID, now: datetime) -> Outcome | None:
-    """Carry out a queued run; None when it is over already or another run is in the way.
+    """Carry out a queued run; None when another worker has the ref, or there is no such run.
 
     A failure that trying again cannot mend (unreachable, unknown ref, too large) ends the run with
     its sentence. Anything else also ends it, and is raised.
@@ -112,10 +113,11 @@ def run_index(*, run_id: UUID, now: datetime) -> Outcome | None:
     repository_id, ref = found
     # Branches of one repository are indexed side by side; only their fetches wait for each other.
     with only_worker(work=Work.INDEX, repository_id=repository_id, ref=ref) as is_ours:
-        record = services.claim(run_id=run_id, now=now) if is_ours else None
-        if record is None:
+        if not is_ours:
             return None
-        return Outcome(repository_id=repository_id, ref=ref, is_indexed=_carry_out(record))
+        record = services.claim(run_id=run_id, now=now)
+        is_indexed = record is not None and _carry_out(record)
+        return Outcome(repository_id=repository_id, ref=ref, is_indexed=is_indexed)
 
 
 def _carry_out(record: IndexRun) -> bool:

@@ -1,15 +1,30 @@
 """Branches as overlays, pushes as deltas: both show what indexing everything would show."""
 
+import contextlib
+import multiprocessing
 import random
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from multiprocessing.context import ForkProcess
+from typing import Any
+from uuid import UUID
 
 import pytest
+from django.db import connection
+from django.utils import timezone
 
+from codemem.accounts.models import Namespace
+from graph import cypher
 from graph import queries as graph
-from graph.models import FileVersion, Repository, Revision
+from graph.models import FileVersion, Layer, Repository, Revision
+from graph.services import snapshots, writer
 from graph.values import View
-from indexing import dependencies, queries
+from indexing import deltas, dependencies, pipeline, queries, services
 from indexing.models import FileDependencies, IndexRun
-from tests.factories import make_namespace
+from indexing.pipeline import run_index
+from indexing.services import SILENT_AFTER, recover_runs, request_index
+from tests.factories import NOW, make_namespace
 from tests.indexing.checkout import Checkout, register
 from tests.indexing.graphs import differences, graph_of
 from tests.indexing.test_pipeline import MIXED, refused, run
@@ -254,3 +269,130 @@ def test_what_no_branch_rests_on_is_pruned_and_nothing_else(mirrored, source):
     assert dependencies.prune() == 2
     assert dependencies_of(mirrored) == before
     assert not FileDependencies.objects.filter(valid_to__lte=second.pk).exists()
+
+
+# --- Workers beside each other ---
+_FORK = multiprocessing.get_context("fork")
+
+
+@pytest.fixture
+def drops_graphs(transactional_db: None) -> Iterator[None]:
+    """Drop the graphs, which no rollback removes in tests that commit."""
+    yield
+    for namespace in Namespace.objects.all():
+        cypher.drop_graph(namespace.pk)
+
+
+@pytest.mark.parametrize("ref", ["main", "feature"])
+def test_workers_at_one_branch_at_once_lose_and_spoil_nothing(ref, drops_graphs, mirrored, source):
+    author = Author(TREE, 3)
+    source.commit(dict(TREE))
+    run(mirrored)
+    if ref != "main":
+        source.git("checkout", "-q", "-b", ref)
+    workers = []
+    for _ in range(5):
+        before = dict(author.sources)
+        author.edit()
+        gone = dict.fromkeys(before.keys() - author.sources.keys())
+        source.commit({**author.sources, **gone})
+        run_id = request_index(repository_id=mirrored.pk, ref=ref, requested_by="tests")
+        # Every message comes twice.
+        workers += [_worker(run_id), _worker(run_id)]
+        time.sleep(0.1)
+    for worker in workers:
+        worker.join(120)
+
+    assert [worker.exitcode for worker in workers] == [0] * len(workers)
+    assert set(IndexRun.objects.values_list("state", flat=True)) == {IndexRun.State.DONE}
+    assert shows_the_head(mirrored, source, ref, "fresh") == []
+    assert Layer.objects.filter(repository=mirrored).count() == (0 if ref == "main" else 1)
+
+
+MOMENTS = {
+    "fetched": (pipeline, "_note_head"),
+    "parsed": (deltas, "resolve_changes"),
+    "half written": (writer.Writer, "write_edges"),
+    "written, not noted": (snapshots, "_note_indexed"),
+    "written, not finished": (services, "finish"),
+}
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_a_worker_killed_on_a_branch_beside_another_loses_and_spoils_nothing(
+    moment, drops_graphs, mirrored, source
+):
+    source.commit(dict(TREE))
+    run(mirrored)
+    source.git("checkout", "-q", "-b", "feature")
+    source.commit({"app/tools.py": TREE["app/tools.py"].replace("make", "build")})
+    run(mirrored, ref="feature")
+    before = graph_of(mirrored), graph_of(mirrored, view_of(mirrored, "feature"))
+    source.commit({"src/pen.ts": None, "src/ink.ts": TREE["src/pen.ts"]})
+    killed = request_index(repository_id=mirrored.pk, ref="feature", requested_by="tests")
+
+    with _stopped_at(killed, *MOMENTS[moment]) as worker:
+        source.commit({"app/base.py": TREE["app/base.py"].replace("store", "keep")})
+        later = request_index(repository_id=mirrored.pk, ref="feature", requested_by="tests")
+        # The other worker yields, whichever of the two runs it was sent.
+        assert run_index(run_id=later, now=NOW) is None
+        assert run_index(run_id=killed, now=NOW) is None
+        if moment != "written, not finished":
+            assert (graph_of(mirrored), graph_of(mirrored, view_of(mirrored, "feature"))) == before
+        worker.kill()
+
+    unheard = recover_runs(now=timezone.now() + SILENT_AFTER + timedelta(seconds=1))
+    assert set(unheard) == {killed, later}
+    for run_id in unheard:
+        _until_free(run_id)
+    assert set(IndexRun.objects.values_list("state", flat=True)) == {IndexRun.State.DONE}
+    assert graph_of(mirrored) == before[0]
+    assert shows_the_head(mirrored, source, "feature", "fresh") == []
+
+
+def _worker(run_id: UUID) -> ForkProcess:
+    connection.close()
+    worker = _FORK.Process(target=_work, args=(run_id,))
+    worker.start()
+    return worker
+
+
+def _work(run_id: UUID) -> None:
+    """Do what the task `index` does, and what it queues for this ref."""
+    waiting = [run_id]
+    while waiting:
+        outcome = run_index(run_id=waiting.pop(0), now=NOW)
+        if outcome is not None:
+            waiting += queries.waiting_runs(repository_id=outcome.repository_id, ref=outcome.ref)
+
+
+@contextlib.contextmanager
+def _stopped_at(run_id: UUID, owner: Any, name: str) -> Iterator[ForkProcess]:
+    """Give a worker that has come to where `owner.name` would be called, and stays there."""
+    connection.close()
+    is_there = _FORK.Event()
+
+    def stop(*_: Any, **__: Any) -> None:
+        is_there.set()
+        time.sleep(600)
+
+    def work() -> None:
+        setattr(owner, name, stop)
+        run_index(run_id=run_id, now=NOW)
+
+    worker = _FORK.Process(target=work)
+    worker.start()
+    try:
+        assert is_there.wait(60)
+        yield worker
+    finally:
+        worker.kill()
+        worker.join()
+
+
+def _until_free(run_id: UUID) -> None:
+    """Run as soon as Postgres has noticed that the killed worker's connection is gone."""
+    deadline = time.monotonic() + 20
+    while run_index(run_id=run_id, now=NOW) is None:
+        assert time.monotonic() < deadline, "The killed worker's lock is still held."
+        time.sleep(0.05)
