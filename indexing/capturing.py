@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
 
-from tree_sitter import Node
+from tree_sitter import Node, QueryCursor
 
 from graph.values import NodeKind
 from indexing.arguments import arguments_of, arguments_of_call
@@ -173,10 +173,10 @@ class Capture:
         self.locals: list[tuple[int, str]] = []
         self.flows: list[Flow] = []
 
-    def read(self, root: Node) -> None:
-        """Take in every match below `root`."""
+    def read(self, root: Node, *, cursor: QueryCursor | None = None) -> None:
+        """Take in every match below `root`; `cursor` may look for less than the whole query."""
         readers: dict[int, Callable[[Captures], None]] = {}
-        cursor = grammar_of(self.language).cursor
+        cursor = cursor or grammar_of(self.language).cursor
         for pattern, nodes in cursor.matches(root):
             reader = readers.get(pattern)
             if reader is None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from graph.values import NodeKind, Visibility
-from indexing.capturing import Capture, Found
+from indexing.capturing import Capture, Found, Text
 from indexing.complexity import Complexity, complexities
 from indexing.facts import MODULE_SCOPE, Definition, ReferenceKind
 from indexing.languages import NO_MARKS, PrivacyRule
@@ -199,7 +199,7 @@ class _Describer:
             signature=self._signature(found, header),
             doc=self._doc(found),
             visibility=self._visibility(found, header),
-            body_hash=self._body_hash(found),
+            body_hash=body_hash(found, self.found, self.text),
             source_text=source_text[:MAX_SOURCE_CHARACTERS],
             parameters=found.parameters,
             decorators=tuple(self.decorators.get(index, ())),
@@ -299,27 +299,33 @@ class _Describer:
         before = self.text.of(header, found.name_start) if is_hidden else ""
         return Visibility.PRIVATE if _STATIC.search(before) else Visibility.PUBLIC
 
-    def _body_hash(self, found: Found) -> str:
-        body = self._own_bytes(found)
-        margin = self.text.source[self.text.line_start(found.start) : found.start]
-        if margin.isspace():
-            body = body.replace(b"\n" + margin, b"\n")
-        if b" \n" in body or b"\r" in body or b"\t\n" in body:
-            body = _TRAILING_BLANKS.sub(b"", body)
-        return hashlib.sha256(body.rstrip()).hexdigest()[:16]
 
-    def _own_bytes(self, found: Found) -> bytes:
-        """The definition's text; for a class or an interface, without its methods and classes."""
-        if found.kind not in _MEMBER_OWNERS:
-            return self.text.source[found.start : found.end]
-        pieces, position = [], found.start
-        for index in found.members:
-            member = self.found[index]
-            if member.kind in CALLABLE or member.kind in _MEMBER_OWNERS:
-                pieces.append(self.text.source[position : member.start].rstrip())
-                position = member.end
-        pieces.append(self.text.source[position : found.end].rstrip())
-        return b"\n".join(pieces)
+def body_hash(one: Found, found: Sequence[Found], text: Text) -> str:
+    """Return what changes with a definition's own text, `found` being all definitions there.
+
+    Blanks at the ends of lines do not count, nor how deep the whole is indented.
+    """
+    body = _own_bytes(one, found, text)
+    margin = text.source[text.line_start(one.start) : one.start]
+    if margin.isspace():
+        body = body.replace(b"\n" + margin, b"\n")
+    if b" \n" in body or b"\r" in body or b"\t\n" in body:
+        body = _TRAILING_BLANKS.sub(b"", body)
+    return hashlib.sha256(body.rstrip()).hexdigest()[:16]
+
+
+def _own_bytes(one: Found, found: Sequence[Found], text: Text) -> bytes:
+    """The definition's text; for a class or an interface, without its methods and classes."""
+    if one.kind not in _MEMBER_OWNERS:
+        return text.source[one.start : one.end]
+    pieces, position = [], one.start
+    for index in one.members:
+        member = found[index]
+        if member.kind in CALLABLE or member.kind in _MEMBER_OWNERS:
+            pieces.append(text.source[position : member.start].rstrip())
+            position = member.end
+    pieces.append(text.source[position : one.end].rstrip())
+    return b"\n".join(pieces)
 
 
 _VISIBILITIES = {

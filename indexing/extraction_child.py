@@ -11,9 +11,10 @@ import gc
 import resource
 import struct
 import sys
+from collections.abc import Callable
 from typing import BinaryIO
 
-from indexing.languages import language_named
+from indexing.languages import Language, language_named
 from indexing.parsing import extract, skip_reason
 
 JOB_HEADER = struct.Struct("<II")
@@ -24,11 +25,16 @@ _MEMORY_BYTES = 2 << 30
 _OPEN_FILES = 64
 
 
-def main() -> None:
+Reader = Callable[[Language, bytes], bytes]
+"""Makes of a source what is answered."""
+
+
+def main(read: Reader | None = None) -> None:
+    """Answer jobs: with the facts of each source, if not with what `read` makes of it."""
     _limit_resources()
     # Parsing makes no cycles, and looking for them took a fifth of its time.
     gc.disable()
-    _serve(sys.stdin.buffer, sys.stdout.buffer)
+    _serve(sys.stdin.buffer, sys.stdout.buffer, read or _facts)
 
 
 def _limit_resources() -> None:
@@ -37,25 +43,29 @@ def _limit_resources() -> None:
     resource.setrlimit(resource.RLIMIT_NOFILE, (_OPEN_FILES, _OPEN_FILES))
 
 
-def _serve(jobs: BinaryIO, replies: BinaryIO) -> None:
+def _serve(jobs: BinaryIO, replies: BinaryIO, read: Reader) -> None:
     while len(header := jobs.read(JOB_HEADER.size)) == JOB_HEADER.size:
         name_bytes, source_bytes = JOB_HEADER.unpack(header)
         language = jobs.read(name_bytes).decode()
-        reply = _reply(language, jobs.read(source_bytes))
+        reply = _reply(language, jobs.read(source_bytes), read)
         replies.write(REPLY_HEADER.pack(len(reply)) + reply)
         replies.flush()
 
 
-def _reply(language: str, source: bytes) -> bytes:
+def _reply(language: str, source: bytes, read: Reader) -> bytes:
     reason = skip_reason("", source)
     if reason:
         return SKIPPED + reason.encode()
     try:
-        return FACTS + extract(language_named(language), source).to_bytes()
+        return FACTS + read(language_named(language), source)
     except MemoryError:
         return SKIPPED + b"memory"
     except Exception as error:  # noqa: BLE001 - one strange file must not cost the others
         return SKIPPED + f"error:{type(error).__name__}".encode()
+
+
+def _facts(language: Language, source: bytes) -> bytes:
+    return extract(language, source).to_bytes()
 
 
 if __name__ == "__main__":

@@ -209,6 +209,15 @@ class BlobFacts:
             raise FactsMalformed(str(error)) from error
 
     @classmethod
+    def definitions_from_bytes(cls, data: bytes) -> tuple[Definition, ...]:
+        """Read only the definitions of what `to_bytes` wrote; raises FactsMalformed."""
+        try:
+            columns = json.loads(_inflate(data))["columns"]
+            return tuple(_ROWS["definitions"](columns["definitions"]))
+        except (zlib.error, ValueError, TypeError, KeyError, RecursionError) as error:
+            raise FactsMalformed(str(error)) from error
+
+    @classmethod
     def _from_values(cls, values: dict[str, Any]) -> Self:
         columns = values["columns"]
         rows = {name: read(columns[name]) for name, read in _ROWS.items()}

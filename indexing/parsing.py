@@ -11,7 +11,7 @@ quadratic time in a flat error node is avoided by looking at the tree's shape fi
 import re
 import time
 
-from tree_sitter import Node, Parser
+from tree_sitter import Parser, Point, Tree
 
 from indexing.capturing import Capture
 from indexing.describing import MAX_DEPTH, contained, definitions_of
@@ -19,7 +19,15 @@ from indexing.facts import BlobFacts
 from indexing.languages import Language, grammar_of
 from indexing.referring import bindings_of, imports_of, references_of, sites_of
 
-__all__ = ["MAX_DEFINITIONS", "MAX_DEPTH", "MAX_SOURCE_BYTES", "extract", "skip_reason"]
+__all__ = [
+    "MAX_DEFINITIONS",
+    "MAX_DEPTH",
+    "MAX_SOURCE_BYTES",
+    "extract",
+    "is_hopeless",
+    "parsed",
+    "skip_reason",
+]
 
 MAX_SOURCE_BYTES = 1_000_000
 MAX_DEFINITIONS = 20_000
@@ -45,15 +53,42 @@ def skip_reason(path: str, source: bytes | int) -> str | None:
 
 def extract(language: Language, source: bytes) -> BlobFacts:
     """Return what `source` says; never raises for its contents, see `BlobFacts.gave_up`."""
-    root = _parse(grammar_of(language).parser, source)
+    tree = parsed(grammar_of(language).parser, source)
     lines = source.count(b"\n") + (not source.endswith(b"\n")) if source else 0
-    if root is None:
+    if tree is None:
         return BlobFacts(language=language.name, lines=lines, has_error=True, gave_up="parse-time")
-    if root.has_error and root.child_count > MAX_ERROR_CHILDREN:
+    if is_hopeless(tree):
         return BlobFacts(language=language.name, lines=lines, has_error=True, gave_up="errors")
     capture = Capture(language, source)
-    capture.read(root)
-    return _facts(capture, lines=lines, has_error=root.has_error)
+    capture.read(tree.root_node)
+    return _facts(capture, lines=lines, has_error=tree.root_node.has_error)
+
+
+def parsed(parser: Parser, source: bytes, *, like: Tree | None = None) -> Tree | None:
+    """Return the tree of a source, or None if that takes too long.
+
+    `like` is the tree of another version, edited to say where this one differs: its parts are used.
+    """
+    deadline = time.monotonic() + PARSE_SECONDS
+
+    def part(offset: int, _point: Point) -> bytes:
+        return source[offset : offset + 65536]
+
+    def is_late(*_: object) -> bool:
+        return time.monotonic() > deadline
+
+    try:
+        if like is None:
+            return parser.parse(part, progress_callback=is_late)
+        return parser.parse(part, like, progress_callback=is_late)
+    except ValueError:
+        parser.reset()
+        return None
+
+
+def is_hopeless(tree: Tree) -> bool:
+    """Tell whether nothing should be asked of a tree: its root is one long list of errors."""
+    return tree.root_node.has_error and tree.root_node.child_count > MAX_ERROR_CHILDREN
 
 
 def _skip_reason_of_path(path: str) -> str | None:
@@ -71,19 +106,6 @@ def _skip_reason_of_text(source: bytes) -> str | None:
     if len(source) > _MINIFIED_MIN_BYTES and mean_line_bytes > _MINIFIED_MEAN_LINE_BYTES:
         return "minified"
     return None
-
-
-def _parse(parser: Parser, source: bytes) -> Node | None:
-    deadline = time.monotonic() + PARSE_SECONDS
-    try:
-        tree = parser.parse(
-            lambda offset, _point: source[offset : offset + 65536],
-            progress_callback=lambda *_: time.monotonic() > deadline,
-        )
-    except ValueError:
-        parser.reset()
-        return None
-    return tree.root_node
 
 
 def _facts(capture: Capture, *, lines: int, has_error: bool) -> BlobFacts:

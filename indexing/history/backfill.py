@@ -31,14 +31,19 @@ from indexing.history.authors import is_bot
 from indexing.history.line import Parents, landings, members
 from indexing.history.mapping import Mapper
 from indexing.history.pull_requests import merged_by
-from indexing.history.spans import POSITIONS_AT_ONCE, add_spans, forget_spans
+from indexing.history.spans import (
+    POSITIONS_AT_ONCE,
+    add_spans,
+    forget_spans,
+    lasting_blobs,
+)
 from indexing.locks import Work, only_worker
 from indexing.mirrors import SourceRefused, mirror_path, refuse_foreign_path
 from indexing.models import History
 
 log = structlog.get_logger(__name__)
 
-_COMMITS_AT_ONCE: Final = 500
+_COMMITS_AT_ONCE: Final = 1_000
 _LINE_WINDOW: Final = 1_000
 _SILENT_AFTER: Final = timedelta(minutes=5)
 _TRIED_AGAIN_AFTER: Final = timedelta(hours=1)
@@ -234,7 +239,7 @@ def _take_in_spans(history: History, mirror: Mirror) -> None:
 
 def _take_in_events(history: History, mirror: Mirror, *, deadline: float) -> bool:
     """Map commits, newest first, until the deadline; return whether some are left."""
-    mapper = Mapper(mirror)
+    mapper = Mapper(mirror, lasting=lambda blobs: lasting_blobs(history=history, blobs=blobs))
     while batch := _next_batch(history.repository_id):
         if time.monotonic() >= deadline:
             return True

@@ -4,6 +4,7 @@ Each version is seen by its own parse; no line number of one is ever used in ano
 """
 
 import hashlib
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,11 +12,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from graph.values import NodeKind
-from indexing.facts import BlobFacts, Definition
+from indexing.facts import BlobFacts, Definition, FactsMalformed
 
 _OWNERS = frozenset({NodeKind.CLASS, NodeKind.INTERFACE, NodeKind.ENUM, NodeKind.TYPE})
 _MEMBERS = _OWNERS | {NodeKind.FUNCTION, NodeKind.METHOD}
-_WHITE_SPACE = re.compile(rb"\s+")
+_KINDS = {kind.value: kind for kind in NodeKind}
 
 
 class Name(NamedTuple):
@@ -44,10 +45,37 @@ Outline = Mapping[Name, Entry]
 
 def outline_of(packed: bytes) -> Outline:
     """Return the outline of a blob from its packed facts; raise FactsMalformed."""
-    return outline(BlobFacts.from_bytes(packed).definitions)
+    return outline(BlobFacts.definitions_from_bytes(packed))
 
 
-def outline(definitions: Iterable[Definition]) -> Outline:
+class Row(NamedTuple):
+    """What an outline takes of a definition, and no more; the names are those of Definition."""
+
+    kind: NodeKind | None
+    local_name: str
+    parent: int
+    start_line: int
+    end_line: int
+    body_hash: str
+
+
+def packed(rows: Iterable[Row]) -> bytes:
+    return json.dumps(list(rows), ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def unpacked(text: bytes) -> Outline:
+    """Return the outline that is made of packed rows; raise FactsMalformed."""
+    try:
+        rows = [
+            Row(_KINDS[kind] if kind is not None else None, *rest)
+            for kind, *rest in json.loads(text)
+        ]
+        return outline(rows)
+    except (ValueError, KeyError, TypeError, IndexError) as error:
+        raise FactsMalformed(f"Not an outline: {error}") from error
+
+
+def outline(definitions: Iterable[Definition | Row]) -> Outline:
     rows = list(definitions)
     members: dict[int, list[tuple[int, int]]] = {}
     for row in rows:
@@ -81,12 +109,12 @@ class Text:
 
     def letters(self, entry: Entry) -> bytes:
         """Return a symbol's text without its white space."""
-        return _WHITE_SPACE.sub(b"", b"".join(self.own_lines(entry)))
+        return _without_white_space(b"".join(self.own_lines(entry)))
 
     def nameless(self, name: Name, entry: Entry) -> bytes:
         """Return a digest of a symbol's text in which its own name does not count."""
         letters = without_name(name, b"\n".join(self.own_lines(entry)))
-        return hashlib.blake2b(_WHITE_SPACE.sub(b"", letters), digest_size=16).digest()
+        return hashlib.blake2b(_without_white_space(letters), digest_size=16).digest()
 
     def _own_lines(self, entry: Entry) -> Iterator[bytes]:
         position = entry.start_line
@@ -97,6 +125,10 @@ class Text:
 
     def _between(self, lines: tuple[int, int]) -> list[bytes]:
         return self.lines[lines[0] - 1 : lines[1]]
+
+
+def _without_white_space(text: bytes) -> bytes:
+    return b"".join(text.split())
 
 
 def without_name(name: Name, text: bytes) -> bytes:

@@ -38,7 +38,7 @@ _WHOLE_SHA: Final = (40, 64)
 _DATE: Final = re.compile(r"\d{4}-\d{2}-\d{2}")
 _MOST_EDGES_KEPT: Final = 500_000
 _LONGEST_PATH_BYTES: Final = 1_000
-MOST_UNREAD: Final = 50
+MOST_UNREAD: Final = 200
 """A question does not wait for more contents than this to be parsed first."""
 
 

@@ -6,6 +6,7 @@ importing also needs code (a new `ImportScheme`). The capture names that queries
 """
 
 import importlib
+import re
 from functools import cache
 from importlib import resources
 from typing import NamedTuple
@@ -32,6 +33,7 @@ __all__ = [
     "Language",
     "PrivacyRule",
     "TestMarks",
+    "definitions_grammar_of",
     "grammar_of",
     "language_named",
     "language_of",
@@ -47,6 +49,8 @@ class Grammar(NamedTuple):
 
 _MATCH_LIMIT = 1024
 """Matches begun at once. Code needs a few; deeply broken text takes quadratic time without."""
+
+_OF_DEFINITIONS = re.compile(rb"@(?:definition\.|scope\b|attribute\b)")
 
 QUERIES = resources.files(__name__) / "queries"
 
@@ -69,10 +73,26 @@ def language_of(path: str) -> Language | None:
 @cache
 def grammar_of(language: Language) -> Grammar:
     """Load a language's grammar and compile its queries, once per process."""
-    factory = getattr(importlib.import_module(language.grammar), language.factory)
-    loaded = TreeSitterLanguage(factory())
+    loaded = _loaded(language)
     query = Query(loaded, _query_text(language))
     return Grammar(Parser(loaded), QueryCursor(query, match_limit=_MATCH_LIMIT))
+
+
+@cache
+def definitions_grammar_of(language: Language) -> Grammar:
+    """Return a grammar of its own whose cursor finds definitions and nothing else."""
+    loaded, text = _loaded(language), _query_text(language)
+    query = Query(loaded, text)
+    for pattern in range(query.pattern_count):
+        span = slice(query.start_byte_for_pattern(pattern), query.end_byte_for_pattern(pattern))
+        if not _OF_DEFINITIONS.search(text.encode()[span]):
+            query.disable_pattern(pattern)
+    return Grammar(Parser(loaded), QueryCursor(query, match_limit=_MATCH_LIMIT))
+
+
+def _loaded(language: Language) -> TreeSitterLanguage:
+    factory = getattr(importlib.import_module(language.grammar), language.factory)
+    return TreeSitterLanguage(factory())
 
 
 def _query_text(language: Language) -> str:

@@ -6,11 +6,12 @@ import sys
 import time
 
 from indexing import extraction_child
+from indexing.extraction_child import Reader
 
 _reply = extraction_child._reply
 
 
-def reply(language: str, source: bytes) -> bytes:
+def reply(language: str, source: bytes, read: Reader) -> bytes:
     if source == b"crash":
         os.kill(os.getpid(), signal.SIGSEGV)
     if source == b"hang":
@@ -21,7 +22,7 @@ def reply(language: str, source: bytes) -> bytes:
         return extraction_child.FACTS + b"not facts"
     if source == b"grow":
         return extraction_child.FACTS + bytes(4 << 30)
-    return _reply(language, source)
+    return _reply(language, source, read)
 
 
 if __name__ == "__main__":

@@ -11,11 +11,12 @@ from graph import services as graph
 from graph.events import Happening
 from graph.models import Commit, PullRequest, Repository
 from graph.queries import history as queries
-from indexing.history import backfill
+from indexing.history import backfill, mapping, spans
 from indexing.history.backfill import advance, histories_to_advance
+from indexing.history.past import graph_at, moment
 from indexing.history.spans import tree_at
 from indexing.mirrors import mirror_path
-from indexing.models import History, TreeSpan
+from indexing.models import BlobFacts, History, TreeSpan
 from tests.indexing.checkout import index
 
 pytestmark = pytest.mark.django_db
@@ -216,6 +217,53 @@ def test_a_worker_that_is_killed_in_between_leaves_what_it_did(mirrored, source,
     assert [subject for subject, _, _ in told(mirrored, "sym:a.py#total")] == [
         f"Change {number}" for number in (4, 3, 2, 1, 0)
     ]
+
+
+def test_of_what_was_soon_gone_only_the_outline_is_read(mirrored, source, monkeypatch):
+    monkeypatch.setattr(spans, "_BRIEF_SHARE", 1)
+    for number in range(3):
+        source.commit({"a.py": TOTAL.replace("0", str(number))}, subject=f"Change {number}")
+
+    bring_up(mirrored)
+
+    assert [subject for subject, _, _ in told(mirrored, "sym:a.py#total")] == [
+        f"Change {number}" for number in (2, 1, 0)
+    ]
+    assert {row.blob for row in BlobFacts.objects.all()} == set(
+        tree_at(repository_id=mirrored.pk, position=2).values()
+    )
+    then = graph_at(
+        moment(repository_id=mirrored.pk, text=source.git("rev-parse", "HEAD~2").strip())
+    )
+    assert "total" in {node.name for node in then.nodes}
+
+
+def test_what_a_large_commit_brought_is_kept_however_soon_it_went(mirrored, source, monkeypatch):
+    monkeypatch.setattr(spans, "_BRIEF_SHARE", 1)
+    monkeypatch.setattr(mapping, "_LARGE_COMMIT_FILES", 1)
+    source.commit({"a.py": TOTAL, "b.py": "x = 1\n"}, subject="Two files")
+    source.commit({"a.py": TOTAL.replace("0", "1")}, subject="One file")
+    source.commit({"a.py": TOTAL.replace("0", "2"), "b.py": "x = 2\n"}, subject="Two again")
+
+    bring_up(mirrored)
+
+    trees = [tree_at(repository_id=mirrored.pk, position=position) for position in range(3)]
+    assert {row.blob for row in BlobFacts.objects.all()} == {*trees[0].values(), *trees[2].values()}
+
+
+def test_of_a_lock_file_only_the_file_has_a_history(mirrored, source):
+    source.commit({"pnpm-lock.yaml": "packages: 1\n", "a.py": TOTAL}, subject="First")
+    source.commit({"pnpm-lock.yaml": "packages: 2\n"}, subject="Second")
+
+    bring_up(mirrored)
+
+    assert [subject for subject, _, _ in told(mirrored, "file:pnpm-lock.yaml")] == [
+        "Second",
+        "First",
+    ]
+    vertex = queries.vertex_of_past(repository_id=mirrored.pk, id="sym:pnpm-lock.yaml#packages")
+    events = queries.events_of(namespace_id=mirrored.namespace_id, vertex=vertex or 0, limit=9)
+    assert events == ([], 0)
 
 
 def test_it_works_in_slices(mirrored, source):
