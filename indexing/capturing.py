@@ -12,7 +12,9 @@ Queries (`indexing/languages/queries/*.scm`) speak this vocabulary; one pattern 
 - `@import.(module|from|name|alias|default|namespace|star)`, `@reexport.(name|namespace|star)`,
   `@export.(name|local)`, `@package`; `@import.tree` is a whole statement as `indexing.import_trees`
   reads it, with `@import.alias` if the name comes first.
-- `@bind.(name|field|object + attribute)` or `@return`, holding a `.type`, a `.call` or a `.value`.
+- `@bind.(name|field|object + attribute)` or `@return`, holding a `.type`, a `.call`, a `.value` or
+  an `.element` of one; `@bind.pattern` takes a type or value apart; `@return.object`: its members.
+- `@context`: a function whose parameters have the types that the place expects where it stands.
 - `@local`: a name that hides the outer ones and whose type is not known.
 - `@flow.<kind>`: a step of control flow, see `indexing.complexity`.
 
@@ -29,8 +31,9 @@ from typing import NamedTuple
 from tree_sitter import Node, QueryCursor
 
 from graph.values import NodeKind
+from indexing import patterns
 from indexing.arguments import arguments_of, arguments_of_call
-from indexing.expressions import chain_of
+from indexing.expressions import OR, OWN_OBJECT, chain_of
 from indexing.facts import (
     MODULE_SCOPE,
     Argument,
@@ -43,10 +46,13 @@ from indexing.facts import (
 )
 from indexing.import_trees import imports_of
 from indexing.languages import Language, grammar_of
+from indexing.written_types import CUT
 
 _MAX_NAME_BYTES = 200
 _MAX_EXPRESSION_BYTES = 1000
 _MAX_CHAIN_CHARACTERS = 160
+_MAX_TYPE_BYTES = 400
+_MAX_CHAINS = 3
 _MAX_PARAMETER_BYTES = 200
 _MAX_PARAMETERS = 100
 _MAX_IMPORT_BYTES = 20_000
@@ -60,6 +66,8 @@ _MODIFIERS = frozenset(
     {"name", "receiver", "body", "container", "parameters", "arguments"}
     | {"import.alias", "import.from"}
 )
+_ELEMENT = "element"
+_SAYING = (".type", ".call", ".value", f".{_ELEMENT}")
 _LEAVES = frozenset({NodeKind.VARIABLE, NodeKind.FIELD})
 _IMPORT_CAPTURES = (
     ("reexport.star", ImportKind.EXPORT_STAR),
@@ -72,6 +80,9 @@ _IMPORT_CAPTURES = (
     ("import.module", ImportKind.MODULE),
 )
 _LITERAL = re.compile(r"'[^']*'|\"[^\"]*\"|`[^`]*`")
+_COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
+_MEMBER_END = re.compile(r"(?<=[\w\])}>])[ \t]*\n\s*(?=[\w$\[])")
+"""Where a member of a written out type ends without a semicolon."""
 _PLAIN_RECEIVER = re.compile(r"[\w$]+(?:(?:\.|::)[\w$]+)*")
 
 Captures = Mapping[str, list[Node]]
@@ -202,8 +213,9 @@ class Capture:
             "import": self._import_tree if marking == "import.tree" else self._import,
             "reexport": self._import,
             "export": self._export,
-            "bind": self._binding,
-            "return": self._binding,
+            "bind": self._pattern if "bind.pattern" in nodes else self._binding,
+            "return": self._returned_object if marking == "return.object" else self._binding,
+            "context": self._context,
             "package": self._package,
             "local": self._local,
         }
@@ -341,18 +353,62 @@ class Capture:
         self.exports.append(Export(exported, self.text.of_node(local[0]) if local else exported))
 
     def _binding(self, nodes: Captures) -> None:
-        marking = next(name for name in nodes if name.endswith((".type", ".call", ".value")))
+        marking = next(name for name in nodes if name.endswith(_SAYING))
         node = nodes[marking][0]
         role, _, source = marking.partition(".")
         target, name = BindingTarget.RETURN, ""
         if role == "bind":
             target, name = self._bound(nodes)
         if source == BindingSource.TYPE:
-            text = self._type_text(self.text.of_node(node))
+            text = self._annotation(node)
+        elif source == BindingSource.VALUE:
+            text = self._chains(node)
         else:
             text = self._chain(node)
+        if source == _ELEMENT:
+            source, text = BindingSource.VALUE, f"{text}[]" if text else ""
         if text and (name or target is BindingTarget.RETURN):
             self.bindings.append((node.start_byte, target, name, BindingSource(source), text))
+
+    def _pattern(self, nodes: Captures) -> None:
+        """Bind the names of `{ a, b: c }` to members of a value, or of a parameter's type."""
+        pattern = nodes["bind.pattern"][0]
+        if "bind.type" in nodes:
+            node = nodes["bind.type"][0]
+            whole = f"{{{patterns.place_of(pattern)}}}"  # no name, so nobody else's
+            text = self._annotation(node)
+            self.bindings.append(
+                (node.start_byte, BindingTarget.NAME, whole, BindingSource.TYPE, text)
+            )
+        else:
+            whole = self._chains(nodes["bind.value"][0])
+        self._bind(pattern, whole, BindingSource.VALUE)
+
+    def _context(self, nodes: Captures) -> None:
+        function = nodes["context"][0]
+        parameters = patterns.untyped_parameters(function)
+        expected = patterns.expected_at(function, self._chain) if parameters else ""
+        for number, pattern in parameters if expected else ():
+            self._bind(pattern, f"{expected}{{{number}}}", BindingSource.CONTEXT)
+
+    def _bind(self, pattern: Node, whole: str, source: BindingSource) -> None:
+        for name, members in patterns.names_bound(pattern) if whole else ():
+            path = "".join(f".{self.text.of_node(member)}" for member in members)
+            chain = OR.join(one + path for one in whole.split(OR))
+            if len(chain) <= _MAX_CHAIN_CHARACTERS:
+                row = (name.start_byte, BindingTarget.NAME, self.text.of_node(name), source, chain)
+                self.bindings.append(row)
+
+    def _returned_object(self, nodes: Captures) -> None:
+        node = nodes["return.object"][0]
+        target, source = BindingTarget.RETURN, BindingSource.VALUE
+        self.bindings.append((node.start_byte, target, "", source, OWN_OBJECT))
+        for key, value in patterns.members_written(node):
+            chain = self._chain(value)
+            if chain:
+                self.bindings.append(
+                    (value.start_byte, target, self.text.of_node(key), source, chain)
+                )
 
     def _bound(self, nodes: Captures) -> tuple[BindingTarget, str]:
         if "bind.name" in nodes:
@@ -377,6 +433,13 @@ class Capture:
         node = nodes[marking][0]
         self.flows.append(Flow(node.start_byte, node.end_byte, kind))
 
+    def _chains(self, node: Node) -> str:
+        """Return the chains of what an expression may be: `a ?? b()` is one or the other."""
+        if not self.language.has_structural_types:
+            return self._chain(node)
+        chains = [self._chain(value) for value in patterns.values_of(node)]
+        return OR.join([chain for chain in chains if chain][:_MAX_CHAINS])
+
     def _chain(self, node: Node) -> str:
         start, end = node.start_byte, node.end_byte
         if end - start > _MAX_EXPRESSION_BYTES:
@@ -384,9 +447,17 @@ class Capture:
         chain = chain_of(self._rewritten(self.text.of(start, end, _MAX_EXPRESSION_BYTES)))
         return chain if len(chain) <= _MAX_CHAIN_CHARACTERS else ""
 
+    def _annotation(self, node: Node) -> str:
+        if not self.language.has_structural_types:
+            return self._type_text(self.text.of_node(node))
+        text = self._type_text(self.text.of_node(node, _MAX_TYPE_BYTES))
+        return f"{text} {CUT}" if node.end_byte - node.start_byte > _MAX_TYPE_BYTES else text
+
     def _type_text(self, text: str) -> str:
         if self.language.has_literal_types:
             text = _LITERAL.sub(" ", text)
+        if self.language.has_structural_types and "\n" in text:
+            text = _MEMBER_END.sub("; ", _COMMENT.sub("", text))
         return " ".join(self._rewritten(text).split()).lstrip(".")
 
     def _rewritten(self, text: str) -> str:

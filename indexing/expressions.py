@@ -1,8 +1,9 @@
 """Receivers and types as text: reduce them while parsing, take them apart while resolving.
 
 An expression is kept only as its *chain*: names joined by dots, `()` for a call and `[]` for an
-index, arguments forgotten (`self.pool(size)[0].run` -> `self.pool()[].run`). Knows no file, no
-scope and no language beyond what C-like languages and Python share.
+index, arguments forgotten (`self.pool(size)[0].run` -> `self.pool()[].run`), and `{n}` for what the
+nth parameter of a function may be (`indexing.patterns`). Knows no file, no scope and no language
+beyond what C-like languages and Python share.
 """
 
 import re
@@ -12,10 +13,20 @@ _NAME = re.compile(r"#?[A-Za-z_$\u0080-\U0010ffff][\w$]*")
 _PLAIN_CHAIN = re.compile(r"#?[A-Za-z_$][\w$]*(?:\.#?[A-Za-z_$][\w$]*)*")
 _TYPE_ARGUMENTS = re.compile(r"<[^()]*?>+(?=[(.]|$)")
 _PREFIX = re.compile(r"(?:await\s+|new\s+|[&*])+")
+_STEP = re.compile(r"[^.()\[\]{}]+|\(\)|\[\]|\{\d*\}")
 _OPENERS = "([{"
 _QUOTES = "\"'`"
 
-_TRANSPARENT_TYPES = frozenset(
+OWN_OBJECT = "{}"
+"""The chain of an object whose members are defined where it stands."""
+
+OR = "|"
+"""Stands between the chains one of which a value is."""
+
+RESULT = "return"
+"""The chain of what the function around returns."""
+
+TRANSPARENT_TYPES = frozenset(
     {
         "Optional",
         "Annotated",
@@ -30,6 +41,8 @@ _TRANSPARENT_TYPES = frozenset(
         "Readonly",
         "Partial",
         "NonNullable",
+        "Omit",
+        "Pick",
         "type",
         "Type",
         "Ref",
@@ -47,7 +60,7 @@ _WRAPPERS = frozenset(
 )
 """Generic types that give their first argument sooner or later, or may be a type of one's own."""
 
-_DOTTED_NAME = re.compile(r"[A-Za-z_$\u0080-\U0010ffff][\w$]*(?:\.[A-Za-z_$][\w$]*)*")
+DOTTED_NAME = re.compile(r"[A-Za-z_$\u0080-\U0010ffff][\w$]*(?:\.[A-Za-z_$][\w$]*)*")
 _GENERIC = re.compile(r"(?P<head>[\w$.]+)\s*(?:[\[<](?P<arguments>.*)[\]>])?", re.DOTALL)
 _LIFETIME = re.compile(r"'[a-z_]\w*(?!['\w])")
 _TYPE_PREFIX = re.compile(
@@ -79,12 +92,12 @@ def chain_of(text: str) -> str:
 @lru_cache(maxsize=65536)
 def steps_of(chain: str) -> tuple[str, ...]:
     """Split a chain into its names, calls and indexes: `a.b()[]` -> `("a", "b", "()", "[]")`."""
-    return tuple(re.findall(r"[^.()\[\]]+|\(\)|\[\]", chain))
+    return tuple(_STEP.findall(chain))
 
 
 def names_in_type(text: str) -> list[str]:
     """Return every dotted name that a type annotation mentions, in order."""
-    return list(dict.fromkeys(_DOTTED_NAME.findall(_LIFETIME.sub("", text))))
+    return list(dict.fromkeys(DOTTED_NAME.findall(_LIFETIME.sub("", text))))
 
 
 @lru_cache(maxsize=65536)
@@ -161,9 +174,9 @@ def _names_of_member(text: str) -> list[str]:
     head, arguments = generic["head"], generic["arguments"]
     name = head.rpartition(".")[2]
     inner = list(names_of_value(_first_argument(arguments))) if arguments else []
-    if name in _TRANSPARENT_TYPES:
+    if name in TRANSPARENT_TYPES:
         return inner
-    own = [head] if _DOTTED_NAME.fullmatch(head) else []
+    own = [head] if DOTTED_NAME.fullmatch(head) else []
     return own + inner if name in _WRAPPERS else own
 
 

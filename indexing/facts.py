@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 
 from graph.values import NodeKind, Visibility
 
-EXTRACTOR_VERSION = 4
+EXTRACTOR_VERSION = 5
 """Raise when the same bytes would give other facts: cached facts of older versions are stale."""
 
 MODULE_SCOPE = -1
@@ -60,11 +60,16 @@ class BindingTarget(StrEnum):
 
 
 class BindingSource(StrEnum):
-    """What a binding's text is: an annotation, a called expression, or the value's expression."""
+    """What a binding's text is: an annotation, a called expression, or the value's expression.
+
+    CONTEXT is an expression too, for what is expected where a function is written: it is read
+    outside of the function whose parameter it binds.
+    """
 
     TYPE = "type"
     CALL = "call"
     VALUE = "value"
+    CONTEXT = "context"
 
 
 class Definition(NamedTuple):
@@ -132,7 +137,11 @@ class Export(NamedTuple):
 
 
 class Binding(NamedTuple):
-    """A hint at the type of a local name, of a field of the enclosing class, or of a result."""
+    """A hint at the type of a local name, of a field of the enclosing class, or of a result.
+
+    A result with a name is a member of the object that is returned. What an alias of a type stands
+    for, and how an interface can be called, are results of theirs.
+    """
 
     target: BindingTarget
     name: str

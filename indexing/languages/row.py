@@ -94,7 +94,8 @@ class Language:
     of a type may stand outside of it, wherever its name is known. `has_mixins`: modules are types
     that others take members from. `has_overloads`: methods of one name differ in their parameters.
     `has_implicit_interfaces`: a type implements every interface whose methods it has.
-    `sees_outer_packages`: the names of `a` are visible in `a.b`.
+    `sees_outer_packages`: the names of `a` are visible in `a.b`. `has_structural_types`: types of
+    functions, objects and lists are written out, and what a function is passed to types it.
     """
 
     name: str
@@ -124,5 +125,6 @@ class Language:
     has_overloads: bool = False
     has_implicit_interfaces: bool = False
     sees_outer_packages: bool = False
+    has_structural_types: bool = False
     constructor: str | None = None
     transparent: frozenset[str] = frozenset()

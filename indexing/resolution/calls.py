@@ -15,10 +15,12 @@ from indexing.resolution.program import (
     Module,
     Symbol,
     Value,
+    Written,
 )
 from indexing.resolution.types import Types
 
 _INVOCABLE = CALLABLE_KINDS | TYPE_KINDS
+_ONLY_TYPES = frozenset({NodeKind.INTERFACE, NodeKind.TYPE})
 _MAX_CANDIDATES = 3
 
 _COMMON_WORDS = """
@@ -133,9 +135,31 @@ class Calls:
         found = [
             (self._rule(thing, is_super=is_super), members)
             for thing in objects
-            if (members := self.types.member(thing, name))
+            if (members := self._members(thing, name))
         ]
         return found or None
+
+    def _members(self, thing: Value, name: str) -> tuple[Value, ...]:
+        """Return what `thing.name` means; of a written type only what has a definition."""
+        members = self.types.member(thing, name)
+        if isinstance(thing, Written) and members:
+            return tuple(m for m in members if self._is_declared(m, name)) or (EXTERNAL,)
+        if isinstance(thing, Symbol) and self.program.language(thing.path).has_structural_types:
+            is_all = all(not self._is_type_of_member(member, name) for member in members)
+            return members if is_all else (EXTERNAL,)
+        return members
+
+    def _is_declared(self, member: Value, name: str) -> bool:
+        if not isinstance(member, Symbol) or self.program.definition(member).name != name:
+            return False
+        around = self.program.parent(member)
+        return around is not None and self.program.kind(around) in TYPE_KINDS
+
+    def _is_type_of_member(self, member: Value, name: str) -> bool:
+        """Tell the type that a member is said to have from the member."""
+        if not isinstance(member, Symbol) or self.program.kind(member) not in TYPE_KINDS:
+            return False
+        return self.program.definition(member).name != name
 
     def _on_self(
         self, values: tuple[Value, ...], name: str
@@ -194,17 +218,24 @@ class Calls:
         return required <= arity <= len(parameters)
 
     def _invoked(self, value: Value) -> tuple[Symbol, ...]:
-        if isinstance(value, External):
+        if isinstance(value, External | Written):
             return ()
         if isinstance(value, Module):
             default = self.names.exported(value, "default")
             return tuple(found for found in default if isinstance(found, Symbol))
+        if self._is_type_only(value):
+            return ()
         if self.program.kind(value) in _INVOCABLE:
             return (value,)
         if self.program.kind(value) is NodeKind.MODULE:
             return ()
         aliased = self.types.aliased(value)
         return tuple(found for found in aliased if isinstance(found, Symbol)) or (value,)
+
+    def _is_type_only(self, symbol: Symbol) -> bool:
+        """Tell a type that no call can be of: it has values, and is none."""
+        is_structural = self.program.language(symbol.path).has_structural_types
+        return is_structural and self.program.kind(symbol) in _ONLY_TYPES
 
     def _certain(self, rule: Rule, values: tuple[Value, ...]) -> list[Target]:
         symbols = [value for value in values if isinstance(value, Symbol)]

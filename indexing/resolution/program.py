@@ -13,7 +13,7 @@ from indexing.facts import MODULE_SCOPE, Binding, Definition
 from indexing.languages import Language, language_of
 from indexing.resolution.reading import Reading
 from indexing.resolution.tables import CALLABLE_KINDS, TYPE_KINDS, FileTables
-from indexing.resolution.things import EXTERNAL, External, Module, Symbol, Value
+from indexing.resolution.things import EXTERNAL, External, Module, Symbol, Value, Written
 
 __all__ = [
     "CALLABLE_KINDS",
@@ -24,6 +24,7 @@ __all__ = [
     "Program",
     "Symbol",
     "Value",
+    "Written",
 ]
 
 
@@ -244,6 +245,17 @@ class Program:
         for symbol in preferred:
             self._note("length", symbol)
         return max(preferred, key=lambda symbol: self.tables[symbol.path].lines(symbol.number))
+
+    def overloads(self, symbol: Symbol) -> Sequence[Symbol]:
+        """Return the definitions of a symbol's name beside it, itself included, in order."""
+        self._note("shape", symbol)
+        tables = self.tables[symbol.path]
+        definition = tables.definitions[symbol.number]
+        if definition.receiver is not None:
+            return (symbol,)
+        inside = tables.inside.get(definition.parent)
+        beside = inside if inside and definition.parent != MODULE_SCOPE else tables.top
+        return [Symbol(symbol.path, number) for number in beside.get(definition.name, ())]
 
     def symbol(self, symbol_id: str) -> Symbol | None:
         """Return the definition with a text id, None when the tree has none (any more)."""

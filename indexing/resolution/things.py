@@ -20,7 +20,15 @@ class External(NamedTuple):
     """Something known to come from outside the repository, or from the language itself."""
 
 
+class Written(NamedTuple):
+    """A type that is written out at a scope of a file: of a function, an object, a list."""
+
+    path: str
+    scope: int
+    text: str
+
+
 EXTERNAL = External()
 
-Value = Symbol | Module | External
+Value = Symbol | Module | External | Written
 """What a name or an expression may stand for."""

@@ -7,7 +7,7 @@ one value here; calling a class gives that class. Answers are kept by `reading`.
 from collections.abc import Sequence
 
 from graph.values import NodeKind
-from indexing.expressions import names_of_value, steps_of
+from indexing.expressions import OR, OWN_OBJECT, RESULT, names_of_value, steps_of
 from indexing.facts import MODULE_SCOPE, Binding, BindingSource
 from indexing.resolution.names import Names
 from indexing.resolution.program import (
@@ -18,12 +18,15 @@ from indexing.resolution.program import (
     Module,
     Symbol,
     Value,
+    Written,
 )
+from indexing.resolution.structures import Structures
 
 _MAX_VALUES = 3
 _MAX_ANCESTORS = 40
 _MAX_OVERLOADS = 20
 _CALL, _INDEX = "()", "[]"
+_OF_RESULT = (f"{RESULT}{{", f"{RESULT}()")
 _UNKNOWN_METHODS = "?"
 """Stands for the methods of an embedded type that is not of the repository."""
 
@@ -42,6 +45,7 @@ class Types:
         self.names = names
         self.program = names.program
         self.reading = names.program.reading
+        self.structures = Structures(self)
         self.program.find_type = self._type_called
 
     def evaluate(self, path: str, scope: int, chain: str) -> Values:
@@ -64,11 +68,41 @@ class Types:
     def _member(self, value: Symbol | Module, name: str) -> Values:
         if isinstance(value, Module):
             return self.names.exported(value, name) or self._global(value, name)
-        for ancestor in self.ancestors(value):
-            found = (EXTERNAL,) if isinstance(ancestor, External) else self._inner(ancestor, name)
+        for ancestor in self._lineage(value):
+            found = self._found_in(ancestor, name)
             if found:
                 return found
+        if isinstance(value, Written):
+            return ()
         return (value,) if name == self.program.language(value.path).constructor else ()
+
+    def _lineage(self, value: Symbol | Written) -> tuple[Symbol | Written | External, ...]:
+        """Return where members of a value are looked for, what an alias stands for included."""
+        if isinstance(value, Symbol) and not self._is_structural(value.path):
+            return self.ancestors(value)
+        found: dict[Symbol | Written, None] = {}
+        pending, leaves_program = [value], False
+        while pending and len(found) < _MAX_ANCESTORS:
+            current = pending.pop(0)
+            if current not in found:
+                found[current] = None
+                bases = self.bases(current) if isinstance(current, Symbol) else ()
+                for base in (*bases, *self.structures.meant(current)):
+                    if isinstance(base, External):
+                        leaves_program = True
+                    elif not isinstance(base, Module):
+                        pending.append(base)
+        return (*found, EXTERNAL) if leaves_program else tuple(found)
+
+    def _found_in(self, owner: Symbol | Written | External, name: str) -> Values:
+        if isinstance(owner, External):
+            return (EXTERNAL,)
+        if isinstance(owner, Written):
+            return self.structures.member(owner, name)
+        return self._inner(owner, name)
+
+    def _is_structural(self, path: str) -> bool:
+        return self.program.language(path).has_structural_types
 
     def _inner(self, owner: Symbol, name: str) -> Values:
         found = self._own_member(owner, name)
@@ -153,8 +187,12 @@ class Types:
 
     def results(self, symbol: Symbol) -> Values:
         """Return what calling a function gives: its annotation's types, or what it returns."""
-        bindings = self.program.results_of(symbol)
+        bindings = [b for b in self.program.results_of(symbol) if not b.name]
         annotated = [b for b in bindings if b.source is BindingSource.TYPE]
+        if not annotated and self._is_structural(symbol.path):
+            said = self.structures.declared_result(symbol)
+            if said:
+                return said[:_MAX_VALUES]
         found = [
             value
             for binding in (annotated or bindings)[:_MAX_VALUES]
@@ -173,9 +211,14 @@ class Types:
             return None
         for function in (scope, *self.program.scopes(path, scope)):
             binding = self.program.local(path, function, name)
-            if binding:
+            if binding and not self._is_of_function(path, function, binding):
                 return binding
         return None
+
+    def _is_of_function(self, path: str, function: int, binding: Binding) -> bool:
+        """Tell the type of a function from one of a name in it: `f: F = () => f()`."""
+        is_type = binding.source is BindingSource.TYPE and self._is_structural(path)
+        return is_type and self.program.tables[path].definitions[function].name == binding.name
 
     def implicit(self, path: str, scope: int, name: str) -> Values:
         """Return the member that a bare name means, of the types around it, innermost first."""
@@ -193,8 +236,8 @@ class Types:
 
     def aliased(self, symbol: Symbol) -> Values:
         """Return the function or class that a variable or a field is another name of."""
-        held = self._binding_of(symbol)
-        if held is None or held[1].source is not BindingSource.VALUE:
+        held = self.binding_of(symbol)
+        if held is None or held[1].source is not BindingSource.VALUE or OR in held[1].text:
             return ()
         values = self.bound(*held)
         kinds = CALLABLE_KINDS | TYPE_KINDS
@@ -267,7 +310,8 @@ class Types:
     def _returns_self(self, symbol: Symbol) -> bool:
         language = self.program.language(symbol.path)
         names = language.self_names | language.self_types
-        return any(binding.text in names for binding in self.program.results_of(symbol))
+        results = self.program.results_of(symbol)
+        return any(binding.text in names and not binding.name for binding in results)
 
     def _head(self, path: str, scope: int, steps: tuple[str, ...]) -> tuple[Values, int]:
         name = steps[0]
@@ -281,12 +325,29 @@ class Types:
         binding = self.local(path, scope, name)
         if binding:
             return self.bound(path, binding), 1
-        if language.has_implicit_self and (members := self.implicit(path, scope, name)):
+        return self._unbound(path, scope, steps)
+
+    def _unbound(self, path: str, scope: int, steps: tuple[str, ...]) -> tuple[Values, int]:
+        name = steps[0]
+        if name in (OWN_OBJECT, RESULT):
+            return self._of_function(path, scope, name), 1
+        is_implicit = self.program.language(path).has_implicit_self
+        if is_implicit and (members := self.implicit(path, scope, name)):
             return members, 1
         fixture = self.program.fixture(path, name) if scope != MODULE_SCOPE else None
         if fixture:
             return self.results(fixture), 1
         return self._dotted_import(path, steps) or (self._meaning(path, scope, name), 1)
+
+    def _of_function(self, path: str, scope: int, wanted: str) -> Values:
+        """Return the object that the function around makes, or what it says that it returns."""
+        for function in self.program.scopes(path, scope):
+            symbol = Symbol(path, function)
+            if wanted == OWN_OBJECT:
+                return (symbol,) if self.program.kind(symbol) in CALLABLE_KINDS else ()
+            said = [b for b in self.program.results_of(symbol) if b.source is BindingSource.TYPE]
+            return tuple(value for b in said[:1] for value in self.bound(path, b))
+        return ()
 
     def _dotted_import(self, path: str, steps: tuple[str, ...]) -> tuple[Values, int] | None:
         found = self.names.longest_import(path, steps) if len(steps) > 1 else None
@@ -307,7 +368,13 @@ class Types:
 
     def _step(self, values: Values, step: str) -> Values:
         if step == _INDEX:
-            return tuple(value for value in values if isinstance(value, External))
+            objects = self.objects(values)
+            return tuple(found for value in objects for found in self._elements(value))
+        if step[0] == "{":
+            place = int(step[1:-1] or 0)
+            return tuple(
+                found for value in values for found in self.structures.parameter(value, place)
+            )
         if step == _CALL:
             found = [result for value in values for result in self._call(value)]
         else:
@@ -318,6 +385,11 @@ class Types:
             if is_unknown and step in self._transparent(objects):
                 found = [*ours]  # and the call that follows gives the same again
         return tuple(dict.fromkeys(found))
+
+    def _elements(self, value: Value) -> Values:
+        if isinstance(value, Symbol) and not self._is_structural(value.path):
+            return ()
+        return self.structures.elements(value)
 
     def _transparent(self, objects: Values) -> frozenset[str]:
         """Return the methods that answer with what they are called on, in its language."""
@@ -331,12 +403,22 @@ class Types:
             return self.names.exported(value, "default")
         if isinstance(value, External):
             return (value,)
-        kind = self.program.kind(value)
+        return self.structures.called(value) if isinstance(value, Written) else self._made(value)
+
+    def _made(self, symbol: Symbol) -> Values:
+        """Return what calling a definition gives."""
+        kind = self.program.kind(symbol)
         if kind in CALLABLE_KINDS:
-            return self.results(value)
+            return self.results(symbol)
         if kind in _DATA_KINDS:
-            return tuple(r for target in self.aliased(value) for r in self._call(target))
-        return (value,)
+            found = tuple(r for target in self.aliased(symbol) for r in self._call(target))
+            return found or self._called_as_typed(symbol)
+        if kind is NodeKind.CLASS:
+            return (symbol,)
+        return self._called_as_typed(symbol) or (symbol,)
+
+    def _called_as_typed(self, value: Symbol) -> Values:
+        return self.structures.called(value) if self._is_structural(value.path) else ()
 
     def _objects(self, value: Value) -> Values:
         if not isinstance(value, Symbol):
@@ -352,14 +434,18 @@ class Types:
 
     def _held(self, variable: Symbol) -> Values:
         """Return what a variable or a field holds: an object literal, and what it is bound to."""
-        held = self._binding_of(variable)
+        held = self.binding_of(variable)
         own = (variable,) if self.program.has_members(variable) else ()
         around = self.program.parent(variable) if held is None else None
         if around and self.program.kind(around) is NodeKind.ENUM:
             return (around,)  # one of an enumeration's values
-        return (*own, *(self.objects(self.bound(*held)) if held else ()))
+        bound = self.objects(self.bound(*held)) if held else ()
+        is_declared = held and held[1].source is BindingSource.TYPE
+        if is_declared and bound != (EXTERNAL,) and self._is_structural(variable.path):
+            return bound  # of a variable with a type, others know what the type says
+        return (*own, *bound)
 
-    def _binding_of(self, symbol: Symbol) -> tuple[str, Binding] | None:
+    def binding_of(self, symbol: Symbol) -> tuple[str, Binding] | None:
         """Return the binding that a variable's or a field's definition goes with."""
         definition = self.program.definition(symbol)
         if definition.parent == MODULE_SCOPE:
@@ -369,13 +455,29 @@ class Types:
 
     def _own_member(self, owner: Symbol, name: str) -> Values:
         members = self.program.inside_of(owner, name)
+        if self.program.kind(owner) in CALLABLE_KINDS and self._is_structural(owner.path):
+            members = self._of_object(members)
         if members:
             if self.program.language(owner.path).has_overloads and len(members) > 1:
                 return tuple(members[:_MAX_OVERLOADS])
             best = self.program.best(members, CALLABLE_KINDS | TYPE_KINDS)
             return (best,) if best else ()
         held = self.program.field_of(owner, name)
+        if held is None and self.program.kind(owner) in CALLABLE_KINDS:
+            held = self._returned(owner, name)
         return self.bound(*held) if held else ()
+
+    def _of_object(self, members: Sequence[Symbol]) -> Sequence[Symbol]:
+        """Return the one method of the objects in a function that has a name."""
+        methods = [one for one in members if self.program.kind(one) is NodeKind.METHOD]
+        return methods if len(methods) == 1 else ()
+
+    def _returned(self, function: Symbol, name: str) -> tuple[str, Binding] | None:
+        """Return what a member of the object that a function returns is bound to."""
+        for binding in self.program.results_of(function):
+            if binding.name == name:
+                return function.path, binding
+        return None
 
     def _global(self, module: Module, name: str) -> Values:
         held = self.program.global_of(module, name)
@@ -383,6 +485,22 @@ class Types:
 
     def _bound_values(self, path: str, binding: Binding) -> Values:
         if binding.source is BindingSource.TYPE:
+            if self._is_structural(path):
+                return self.structures.typed(path, binding.scope, binding.text)
             return self.types_named(path, binding.scope, binding.text)
-        call = _CALL if binding.source is BindingSource.CALL else ""
-        return self.evaluate(path, binding.scope, binding.text + call)
+        if binding.source is BindingSource.CONTEXT:
+            return self.evaluate(path, self._outside(path, binding), binding.text)
+        if binding.source is BindingSource.CALL:
+            return self.evaluate(path, binding.scope, binding.text + _CALL)
+        chains = binding.text.split(OR)
+        found = [v for chain in chains for v in self.evaluate(path, binding.scope, chain)]
+        if len(chains) > 1:
+            found = [v for v in found if not isinstance(v, External)] or found
+        return tuple(dict.fromkeys(found))[:_MAX_VALUES]
+
+    def _outside(self, path: str, binding: Binding) -> int:
+        """Return the scope around the function whose parameter a binding is of."""
+        definition = self.program.tables[path].definitions[binding.scope]
+        # `f = (): Made => (a) => ...`: the function that is returned has f's scope.
+        is_merged = definition.kind in CALLABLE_KINDS and binding.text.startswith(_OF_RESULT)
+        return binding.scope if is_merged else definition.parent

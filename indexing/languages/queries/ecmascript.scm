@@ -180,7 +180,34 @@
   name: (identifier) @bind.name
   value: (await_expression (call_expression function: (_) @bind.call)))
 (variable_declarator
-  name: (identifier) @bind.name value: [(identifier) (member_expression) (this)] @bind.value)
+  name: (identifier) @bind.name
+  value: [
+    (identifier) (member_expression) (subscript_expression) (this) (binary_expression)
+    (ternary_expression)
+  ] @bind.value)
+(variable_declarator
+  name: (identifier) @bind.name
+  value: (await_expression [(identifier) (member_expression)] @bind.value))
+(variable_declarator
+  name: (object_pattern) @bind.pattern
+  value: [
+    (identifier) (member_expression) (call_expression) (new_expression) (await_expression) (this)
+    (subscript_expression) (binary_expression) (ternary_expression)
+  ] @bind.value)
+(for_in_statement left: (identifier) @bind.name operator: "of" right: (_) @bind.element)
+(program
+  [(lexical_declaration (variable_declarator value: (object (pair
+     key: (property_identifier) @bind.field
+     value: [(identifier) @bind.value
+             (member_expression) @bind.value
+             (new_expression constructor: (_) @bind.call)
+             (call_expression function: (_) @bind.call)]))))
+   (export_statement (lexical_declaration (variable_declarator value: (object (pair
+     key: (property_identifier) @bind.field
+     value: [(identifier) @bind.value
+             (member_expression) @bind.value
+             (new_expression constructor: (_) @bind.call)
+             (call_expression function: (_) @bind.call)])))))])
 (assignment_expression
   left: (member_expression object: (this) @bind.object property: (_) @bind.attribute)
   right: [
@@ -191,7 +218,23 @@
   ])
 (return_statement [(new_expression constructor: (_) @return.call)
                    (call_expression function: (_) @return.call)])
-(return_statement [(identifier) (this) (member_expression)] @return.value)
+(return_statement
+  [(identifier) (this) (member_expression) (binary_expression) (ternary_expression)] @return.value)
+(return_statement (object) @return.object)
+(return_statement (await_expression (call_expression function: (_) @return.call)))
+(variable_declarator value: (arrow_function
+  body: [(new_expression constructor: (_) @return.call)
+         (call_expression function: (_) @return.call)
+         (identifier) @return.value
+         (member_expression) @return.value]))
+(variable_declarator value: (arrow_function
+  body: (parenthesized_expression (object) @return.object)))
+
+; What a place expects of a function says what the function's parameters are.
+(arrow_function parameters: (formal_parameters . (_))) @context
+(arrow_function parameter: (identifier)) @context
+(function_expression parameters: (formal_parameters . (_))) @context
+(object (method_definition parameters: (formal_parameters . (_))) @context)
 
 ; Names without a known type that hide names of outer scopes.
 (variable_declarator name: (identifier) @local)

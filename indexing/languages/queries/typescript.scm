@@ -57,6 +57,17 @@
 (property_signature name: (property_identifier) @bind.field type: (type_annotation (_) @bind.type))
 (type_parameter
   name: (type_identifier) @bind.name constraint: (constraint (type_identifier) @bind.type))
+(type_parameter
+  name: (type_identifier) @bind.name !constraint value: (default_type (_) @bind.type))
+(required_parameter
+  pattern: (object_pattern) @bind.pattern type: (type_annotation (_) @bind.type))
+(type_alias_declaration
+  value: [
+    (array_type) (function_type) (generic_type) (intersection_type) (nested_type_identifier)
+    (parenthesized_type) (readonly_type) (type_identifier) (type_query) (union_type)
+  ] @return.type)
+(type_alias_declaration value: (object_type (call_signature) @return.type))
+(interface_body (call_signature) @return.type)
 (function_declaration return_type: (type_annotation (_) @return.type))
 (function_signature return_type: (type_annotation (_) @return.type))
 (method_definition return_type: (type_annotation (_) @return.type))
