@@ -53,6 +53,7 @@ def line_log(repository: Path, head: str, path: str, start: int, end: int) -> Li
     lines = f"-L{start},{end}:{path}"
     output = _git(repository, "log", "--format=%x01%H %P", lines, head).decode("utf-8", "replace")
     listed: list[str] = []
+    begun: list[str] = []
     ends_one: list[str] = []
     ends_same: list[str] = []
     followed: list[str] = []
@@ -66,11 +67,11 @@ def line_log(repository: Path, head: str, path: str, start: int, end: int) -> Li
         if after is None or (before is None and not is_added):
             ends_one.append(sha)
         elif before is None:
-            ends_one += parents
+            begun += parents
         else:
             followed.append(sha)
             ends_same += [] if after.is_like(before) else parents
-    beyond_one = _with_ancestors(repository, ends_one)
+    beyond_one = _with_ancestors(repository, [*begun, *ends_one])
     beyond_one |= _between(repository, followed, ends_one)
     beyond_same = beyond_one | _with_ancestors(repository, ends_same)
     return LineLog(frozenset(listed), beyond_one, beyond_same)
