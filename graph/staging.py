@@ -5,7 +5,7 @@ Pure: knows what a graph must be like to be written, nothing of what is stored a
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
@@ -119,10 +119,7 @@ def version_columns(fact: SymbolFact) -> tuple[object, ...]:
     return (
         *(fact.qualified_name, fact.start_line, fact.end_line, fact.language, fact.visibility),
         *(fact.is_test, signature, doc, source_text),
-        *(
-            [_storable(name) for name in fact.parameters],
-            [_storable(name) for name in fact.decorators],
-        ),
+        *(_array(fact.parameters), _array(fact.decorators)),
         *(fact.cyclomatic, fact.cognitive, fact.body_hash, tokens, embedding_digest(text)),
     )
 
@@ -133,11 +130,12 @@ def _nodes_by_id(facts: Snapshot | Delta) -> dict[str, Fact]:
         raise SnapshotInconsistent("A path stands twice in one snapshot.")
     paths = {fact.path for fact in facts.files}
     for symbol in facts.symbols:
-        if symbol.id in nodes:
-            raise SnapshotInconsistent(f"{symbol.id} stands twice in one snapshot.")
+        uid = symbol.id
+        if uid in nodes:
+            raise SnapshotInconsistent(f"{uid} stands twice in one snapshot.")
         if symbol.path not in paths:
-            raise SnapshotInconsistent(f"{symbol.id} is in a file that the snapshot lacks.")
-        nodes[symbol.id] = symbol
+            raise SnapshotInconsistent(f"{uid} is in a file that the snapshot lacks.")
+        nodes[uid] = symbol
     nodes |= {entity.id: entity for entity in facts.entities}
     return nodes
 
@@ -187,44 +185,52 @@ def _file_rows(
     edges: list[EdgeRow],
     nodes: Mapping[str, Fact],
 ) -> FileRows:
-    # The kind is part of a symbol's identity but not of its text id: when a function becomes a
-    # class, the edges to it must be written again although no text of theirs changed.
-    edge_facts = ((*row, _kind(nodes[row.source]), _kind(nodes[row.target])) for row in edges)
     return FileRows(
         fact=fact,
         symbols=tuple(symbols),
         edges=tuple(edges),
-        symbols_digest=_digest(_symbol_facts(symbol) for symbol in symbols),
-        edges_digest=_digest(edge_facts),
+        symbols_digest=_digest(map(_symbol_text, symbols)),
+        edges_digest=_digest(_edge_text(row, nodes) for row in edges),
     )
 
 
+def _edge_text(row: EdgeRow, nodes: Mapping[str, Fact]) -> str:
+    # The kind is part of a symbol's identity but not of its text id: when a function becomes a
+    # class, the edges to it must be written again although no text of theirs changed.
+    label, source, target, confidence, rule, offset, sources = row
+    kinds = f"{_kind(nodes[source])}\x1f{_kind(nodes[target])}"
+    known = f"{confidence}\x1f{rule}\x1f{offset}\x1f{sources}"
+    return f"{label}\x1f{source}\x1f{target}\x1f{known}\x1f{kinds}"
+
+
 def _kind(node: Fact) -> str:
-    match node:
-        case SymbolFact() | OutsideNode():
-            return node.kind
-        case FileFact():
-            return NodeKind.FILE
-        case EntityFact():
-            return node.label.node_kind
+    if isinstance(node, (SymbolFact, OutsideNode)):
+        return node.kind
+    return NodeKind.FILE if isinstance(node, FileFact) else node.label.node_kind
 
 
-def _symbol_facts(symbol: SymbolFact) -> tuple[object, ...]:
-    return (
+def _symbol_text(symbol: SymbolFact) -> str:
+    facts = (
         *(symbol.local_name, symbol.ordinal, symbol.kind, symbol.qualified_name, symbol.name),
         *(symbol.start_line, symbol.end_line, symbol.language, symbol.visibility, symbol.is_test),
         *(symbol.signature, symbol.doc, symbol.body_hash, symbol.source_text),
         *(symbol.parameters, symbol.decorators, symbol.cyclomatic, symbol.cognitive),
     )
+    return "\x1f".join(map(str, facts))
 
 
-def _digest(rows: Iterable[tuple[object, ...]]) -> bytes:
+def _digest(texts: Iterable[str]) -> bytes:
     """Return a hash that does not depend on the order in which the facts were found."""
-    digest = hashlib.sha256(DIGEST_VERSION)
-    for text in sorted("\x1f".join(map(str, row)) for row in rows):
-        digest.update(text.encode(errors="surrogatepass"))
-        digest.update(b"\x1e")
-    return digest.digest()
+    text = "".join(f"{text}\x1e" for text in sorted(texts))
+    return hashlib.sha256(DIGEST_VERSION + text.encode(errors="surrogatepass")).digest()
+
+
+def _array(texts: Sequence[str]) -> str:
+    """Return texts as Postgres spells an array of them: much cheaper than an adapter's way."""
+    if not texts:
+        return "{}"
+    quoted = (_storable(text).replace("\\", "\\\\").replace('"', '\\"') for text in texts)
+    return '{"' + '","'.join(quoted) + '"}'
 
 
 def _storable(text: str) -> str:

@@ -21,6 +21,10 @@ begin
             execute format('create extension if not exists %I', wanted);
         end if;
     end loop;
+    -- Whoever writes a whole repository may let its words be indexed in larger portions.
+    if exists (select from pg_extension where extname = 'pg_textsearch') then
+        grant set on parameter pg_textsearch.memtable_pages_threshold to public;
+    end if;
 end
 $$;
 

@@ -1,4 +1,9 @@
-"""What the code is: identities of files and symbols, and what they said from when to when."""
+"""What the code is: identities of files and symbols, and what they said from when to when.
+
+The database does not check each row's keys: that was a tenth of writing a repository. Identities go
+with their repository only, and a repository cannot go while one is written, because each write
+makes a revision, whose key is checked. Nor has a key an index where that of others begins with it.
+"""
 
 from typing import ClassVar
 
@@ -13,7 +18,9 @@ from graph.models.repositories import DEFAULT_LAYER, Repository
 class SourceFile(models.Model):
     """The identity of a path in a repository; vertex label File."""
 
-    repository = models.ForeignKey(Repository, models.CASCADE, related_name="files")
+    repository = models.ForeignKey(
+        Repository, models.CASCADE, related_name="files", db_index=False, db_constraint=False
+    )
     path = models.TextField()
 
     class Meta:
@@ -32,8 +39,12 @@ class FileVersion(models.Model):
     that it is removed there; either way the base's rows of that file do not hold.
     """
 
-    file = models.ForeignKey(SourceFile, models.CASCADE, related_name="versions")
-    repository = models.ForeignKey(Repository, models.CASCADE, related_name="+")
+    file = models.ForeignKey(
+        SourceFile, models.CASCADE, related_name="versions", db_constraint=False
+    )
+    repository = models.ForeignKey(
+        Repository, models.CASCADE, related_name="+", db_constraint=False
+    )
     layer = models.IntegerField(default=DEFAULT_LAYER)
     blob = models.CharField(max_length=64)
     size = models.BigIntegerField()
@@ -79,7 +90,9 @@ class Symbol(models.Model):
     says it now; what each version and branch says is in SymbolVersion.
     """
 
-    repository = models.ForeignKey(Repository, models.CASCADE, related_name="symbols")
+    repository = models.ForeignKey(
+        Repository, models.CASCADE, related_name="symbols", db_index=False, db_constraint=False
+    )
     path = models.TextField()
     local_name = models.TextField()
     ordinal = models.IntegerField(default=0)
@@ -105,10 +118,16 @@ class Symbol(models.Model):
 class SymbolVersion(models.Model):
     """What a symbol said, from revision to revision, and the words and vector it is found by."""
 
-    symbol = models.ForeignKey(Symbol, models.CASCADE, related_name="versions")
+    symbol = models.ForeignKey(
+        Symbol, models.CASCADE, related_name="versions", db_index=False, db_constraint=False
+    )
     # Repeated from the symbol: search filters by it inside the index scans.
-    repository = models.ForeignKey(Repository, models.CASCADE, related_name="+")
-    file = models.ForeignKey(SourceFile, models.CASCADE, related_name="+")
+    repository = models.ForeignKey(
+        Repository, models.CASCADE, related_name="+", db_index=False, db_constraint=False
+    )
+    file = models.ForeignKey(
+        SourceFile, models.CASCADE, related_name="+", db_index=False, db_constraint=False
+    )
     layer = models.IntegerField(default=DEFAULT_LAYER)
     qualified_name = models.TextField(blank=True)
     start_line = models.IntegerField()
@@ -134,31 +153,23 @@ class SymbolVersion(models.Model):
 
     class Meta:
         constraints: ClassVar = [
+            # One that lives; of those that ended, one for each revision.
             models.UniqueConstraint(
-                fields=["symbol", "layer"],
-                condition=Q(valid_to=None),
-                name="graph_symbol_version_one_live",
+                fields=["symbol", "layer", "valid_to"],
+                nulls_distinct=False,
+                name="graph_symbol_version_once",
             )
         ]
         indexes: ClassVar = [
-            models.Index(
-                fields=["file", "layer"],
-                condition=Q(valid_to=None),
-                name="graph_symbol_version_file",
-            ),
-            models.Index(
-                fields=["repository", "layer"],
-                condition=Q(valid_to=None),
-                name="graph_symbol_version_live",
-            ),
+            models.Index(fields=["file", "layer"], name="graph_symbol_version_of_file"),
             models.Index(
                 fields=["repository", "qualified_name"], name="graph_symbol_version_qualified"
             ),
-            # What lacks a vector of today's model is found without reading what has one.
+            # What lives; what lacks a vector of today's model, without reading what has one.
             models.Index(
-                fields=["repository", "embedding_fingerprint"],
+                fields=["repository", "layer", "embedding_fingerprint"],
                 condition=Q(valid_to=None),
-                name="graph_symbol_version_model",
+                name="graph_symbol_version_live",
             ),
             models.Index(
                 fields=["layer"], condition=Q(layer__gt=0), name="graph_symbol_version_overlay"

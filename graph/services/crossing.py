@@ -66,8 +66,12 @@ def _delete(cursor: Any, graph: str, kind: EdgeKind, edges: list[CrossingEdge]) 
             "DELETE FROM {edges} e"
             " USING unnest(%s::bigint[], %s::bigint[]) AS gone (source, target)"
             " WHERE e.start_id = gone.source::ag_catalog.graphid"
-            " AND e.end_id = gone.target::ag_catalog.graphid AND {crossing}::bigint = %s"
-        ).format(edges=sql.Identifier(graph, kind), crossing=cypher.property_of("s", table="e")),
+            " AND e.end_id = gone.target::ag_catalog.graphid AND {live} AND {crossing}::bigint = %s"
+        ).format(
+            edges=sql.Identifier(graph, kind),
+            live=cypher.is_head(table="e"),
+            crossing=cypher.property_of("s", table="e"),
+        ),
         [
             [edge.source for edge in edges],
             [edge.target for edge in edges],

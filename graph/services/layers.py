@@ -24,7 +24,7 @@ from graph.models import (
     Revision,
     SymbolVersion,
 )
-from graph.values import SNAPSHOT_KINDS, VertexLabel, graph_id
+from graph.values import LINEAGE_KINDS, LINK_LABEL, SNAPSHOT_KINDS, VertexLabel, graph_id
 
 KEPT_FOR: Final = timedelta(days=1)
 """How long what a revision showed is kept at least: an overlay may be on its way."""
@@ -226,15 +226,36 @@ def _prune_entities(cursor: Any, graph: str, namespace_id: UUID, now: datetime) 
         sql.SQL(
             "DELETE FROM {vertices} vertex"
             " WHERE vertex.id = ANY (%s::bigint[]::ag_catalog.graphid[])"
-            " AND NOT EXISTS (SELECT FROM {edges} e WHERE e.end_id = vertex.id)"
-            " AND NOT EXISTS (SELECT FROM {edges} e WHERE e.start_id = vertex.id)"
+            " AND {is_apart}"
             " RETURNING vertex.id::bigint & (1::bigint << 48) - 1"
         ).format(
             vertices=sql.Identifier(graph, VertexLabel.EXTERNAL.title),
-            edges=sql.Identifier(graph, "_ag_label_edge"),
+            is_apart=_is_apart(graph),
         ),
         [[graph_id(label=VertexLabel.EXTERNAL, key=key) for key in keys]],
     )
     gone = [key for (key,) in cursor.fetchall()]
     Entity.objects.filter(pk__in=gone).delete()
     return len(gone)
+
+
+def _is_apart(graph: str) -> sql.Composed:
+    """Return the condition that no edge of any label touches a vertex.
+
+    Edges of code are found by whether they live: that is what their indexes begin with.
+    """
+    code = sql.Identifier(graph, "_ag_label_edge")
+    kinds: list[tuple[sql.Identifier, sql.Composable]] = [
+        *((code, cypher.is_head(table="e")), (code, cypher.is_aside(table="e"))),
+        *(
+            (sql.Identifier(graph, label), sql.SQL("true"))
+            for label in (*LINEAGE_KINDS, LINK_LABEL)
+        ),
+    ]
+    return sql.SQL(" AND ").join(
+        sql.SQL("NOT EXISTS (SELECT FROM {} e WHERE e.{} = vertex.id AND {})").format(
+            edges, sql.Identifier(end), condition
+        )
+        for edges, condition in kinds
+        for end in ("end_id", "start_id")
+    )

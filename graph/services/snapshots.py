@@ -19,6 +19,7 @@ from graph import cypher
 from graph.models import DEFAULT_LAYER, FileVersion, Layer, Ref, Repository, Revision
 from graph.queries.nodes import vertices_by_id
 from graph.queries.seen import edges_seen, is_seen, view_parameters
+from graph.services import loading
 from graph.services.layers import wait_for_turn
 from graph.services.writer import FileChange, Writer
 from graph.staging import (
@@ -326,6 +327,8 @@ def _write_rows(
         layer=target.layer,
         revision=revision,
     )
+    if target.overlay is None and loading.is_new(writer):
+        return loading.load(desired=desired, writer=writer)
     writer.stage(changes)
     files = writer.write_files()
     symbols = writer.write_symbols(changes)

@@ -3,7 +3,7 @@
 Knows rows and label tables of one layer at one revision; what differs is told to it.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, LiteralString
 from uuid import UUID
@@ -60,59 +60,60 @@ class Writer:
 
     def stage(self, changes: list[FileChange]) -> None:
         self.cursor.execute(statements("put")["make_staging"])
-        self._copy("put_file", _FILE_COLUMNS, (_file_columns(change) for change in changes))
-        self._copy("put_symbol", _SYMBOL_COLUMNS, map(_symbol_columns, _symbols(changes)))
-        self._analyze("put_file", "put_symbol")
+        self.copy(f"put_file ({_FILE_COLUMNS})", (_file_columns(change) for change in changes))
+        self.copy(f"put_symbol ({_SYMBOL_COLUMNS})", map(_symbol_columns, _symbols(changes)))
+        self._count_staged("put_file", "put_symbol")
 
     def write_files(self) -> RowChanges:
-        self._analyze_grown("graph_sourcefile", self._execute("add_source_files"))
-        self._execute("identify_files")
-        self._analyze("put_file")
+        self.count_grown("graph_sourcefile", self.execute("add_source_files"))
+        self.execute("identify_files")
+        self._count_staged("put_file")
         changes = RowChanges(
-            closed=self._end("file_versions"), opened=self._execute("open_file_versions")
+            closed=self._end("file_versions"), opened=self.execute("open_file_versions")
         )
-        self._analyze_grown("graph_fileversion", changes.opened)
+        self.count_grown("graph_fileversion", changes.opened)
         return changes
 
     def write_symbols(self, changes: list[FileChange]) -> RowChanges:
-        self._analyze_grown("graph_symbol", self._execute("add_symbols"))
+        self.count_grown("graph_symbol", self.execute("add_symbols"))
         if self._is_default:
-            self._execute("rename_symbols")
-        self._execute("identify_symbols")
+            self.execute("rename_symbols")
+        self.execute("identify_symbols")
         keys = {tuple(name): (symbol, file) for *name, symbol, file in self.cursor.fetchall()}
         rows = (
             (*keys[fact.path, fact.local_name, fact.ordinal], *version_columns(fact))
             for fact in _symbols(changes)
         )
-        self._copy("put_version", _VERSION_COLUMNS, rows)
-        self._analyze("put_version")
+        self.copy(f"put_version ({VERSION_COLUMNS})", rows)
+        self.fill_words_index_in_bulk(len(keys))
+        self._count_staged("put_version")
         written = RowChanges(
-            closed=self._end("symbol_versions"), opened=self._execute("open_symbol_versions")
+            closed=self._end("symbol_versions"), opened=self.execute("open_symbol_versions")
         )
-        self._analyze_grown("graph_symbolversion", written.opened)
+        self.count_grown("graph_symbolversion", written.opened)
         return written
 
     def write_vertices(self) -> None:
         if self._is_default:
-            self._execute("stage_symbol_vertices")
-            self._execute("stage_file_vertices")
+            self.execute("stage_symbol_vertices")
+            self.execute("stage_file_vertices")
         else:
-            self._execute("stage_overlay_vertices")
-        self._analyze("put_vertex")
+            self.execute("stage_overlay_vertices")
+        self._count_staged("put_vertex")
         statement = "put_vertices" if self._is_default else "add_overlay_vertices"
         for label in (VertexLabel.SYMBOL, VertexLabel.FILE):
-            changed = self._execute(statement, label=label.title, label_id=label.value)
-            self._analyze_grown(label.title, changed, schema=self.graph)
+            changed = self.execute(statement, label=label.title, label_id=label.value)
+            self.count_grown(label.title, changed, schema=self.graph)
 
     def write_edges(self, changes: list[FileChange], desired: Desired) -> RowChanges:
         vertices = self._resolve(changes, desired)
-        self._copy("put_edge", _EDGE_COLUMNS, _edge_columns(changes, vertices))
-        self._analyze("put_edge")
+        self.copy(f"put_edge ({_EDGE_COLUMNS})", _edge_columns(changes, vertices))
+        self._count_staged("put_edge")
         closed_count = opened_count = 0
         for label in SNAPSHOT_KINDS:
             closed_count += self._end("edges", label=label)
-            opened = self._execute("open_edges", label=label)
-            self._analyze_grown(label, opened, schema=self.graph)
+            opened = self.execute("open_edges", label=label)
+            self.count_grown(label, opened, schema=self.graph)
             opened_count += opened
         return RowChanges(closed=closed_count, opened=opened_count)
 
@@ -132,9 +133,9 @@ class Writer:
         ids.update(change.rows.fact.id for change in changes if change.rows is not None)
         facts = [desired.nodes[uid] for uid in ids]
         rows = (_node_columns(fact) for fact in facts if isinstance(fact, (FileFact, SymbolFact)))
-        self._copy("put_node", _NODE_COLUMNS, rows)
-        self._analyze("put_node")
-        self._execute("resolve_nodes")
+        self.copy(f"put_node ({_NODE_COLUMNS})", rows)
+        self._count_staged("put_node")
+        self.execute("resolve_nodes")
         vertices: dict[str, int] = dict(self.cursor.fetchall())
         vertices |= {fact.id: fact.vertex for fact in facts if isinstance(fact, OutsideNode)}
         return vertices | ensure_entities(
@@ -145,9 +146,9 @@ class Writer:
 
     def _end(self, rows: str, *, label: str = "") -> int:
         """End what is no more: closed on the default branch, gone without a trace in overlays."""
-        return self._execute(f"{'close' if self._is_default else 'drop'}_{rows}", label=label)
+        return self.execute(f"{'close' if self._is_default else 'drop'}_{rows}", label=label)
 
-    def _execute(self, name: str, *, label: str = "", label_id: int = 0) -> int:
+    def execute(self, name: str, *, label: str = "", label_id: int = 0) -> int:
         """Run one statement of put.sql and return how many rows it touched."""
         parameters = {
             "repository": self.repository_id,
@@ -171,29 +172,64 @@ class Writer:
         self.cursor.execute(statement, parameters)
         return int(self.cursor.rowcount)
 
-    def _copy(self, table: LiteralString, columns: LiteralString, rows: Iterable[Any]) -> None:
-        with self.cursor.copy(f"COPY {table} ({columns}) FROM STDIN") as copy:
+    def copy(self, table: LiteralString, rows: Iterable[Any]) -> None:
+        """Copy rows into a table, whose columns are named behind it."""
+        with self.cursor.copy(f"COPY {table} FROM STDIN") as copy:
             for row in rows:
                 copy.write_row(row)
 
-    def _analyze(self, *tables: LiteralString) -> None:
+    def _count_staged(self, *tables: str) -> None:
         # Autovacuum never sees temporary tables; without statistics every join below is a guess.
         for table in tables:
-            self.cursor.execute(sql.SQL("ANALYZE {}").format(sql.Identifier(table)))
+            self._analyze(sql.Identifier(table), _COUNTED[table])
 
-    def _analyze_grown(self, table: str, new_rows: int, *, schema: str = "public") -> None:
+    def fill_words_index_in_bulk(self, new_symbols: int) -> None:
+        if new_symbols >= _ANALYZE_FROM_ROWS:
+            self.execute("fill_words_index_in_bulk")
+
+    def open_staged_versions(self) -> None:
+        """Write versions that were staged beside others that were copied."""
+        self._count_staged("put_version")
+        self.execute("open_symbol_versions")
+
+    def count_grown(self, table: str, new_rows: int, *, schema: str = "public") -> None:
+        """Tell the planner of a table that got new rows, unless they are few."""
         # A new repository is not in the statistics: taken for a single row, it would be joined row
         # by row. Autovacuum comes too late, for this transaction and for the first questions.
         if new_rows >= _ANALYZE_FROM_ROWS:
-            self.cursor.execute(sql.SQL("ANALYZE {}").format(sql.Identifier(schema, table)))
+            self._analyze(sql.Identifier(schema, table), _COUNTED[table])
 
+    def _analyze(self, table: sql.Identifier, columns: Sequence[str]) -> None:
+        named = sql.SQL(", ").join(map(sql.Identifier, columns))
+        self.cursor.execute(sql.SQL("ANALYZE {} ({})").format(table, named))
+
+
+# What statements join and filter by. To count the texts and properties beside would take as long as
+# to write them; autovacuum does it when it comes.
+_COUNTED: Final[Mapping[str, Sequence[str]]] = {
+    "put_file": ("path", "symbols_changed", "edges_changed", "file_id"),
+    "put_symbol": ("path", "local_name", "kind", "ordinal"),
+    "put_version": ("symbol_id", "file_id", "embedding_digest"),
+    "put_node": ("path", "local_name", "kind", "ordinal"),
+    "put_edge": ("label", "source", "target", "file_id"),
+    "put_vertex": ("id",),
+    "graph_sourcefile": ("repository_id", "path"),
+    "graph_fileversion": ("file_id", "repository_id", "layer", "valid_from", "valid_to"),
+    "graph_symbol": ("repository_id", "path", "local_name", "kind", "ordinal", "name"),
+    "graph_symbolversion": (
+        *("symbol_id", "repository_id", "file_id", "layer", "qualified_name", "language"),
+        *("embedding_digest", "embedding_fingerprint", "valid_from", "valid_to"),
+    ),
+    **{label.title: ("id",) for label in (VertexLabel.SYMBOL, VertexLabel.FILE)},
+    **dict.fromkeys(SNAPSHOT_KINDS, ("start_id", "end_id")),
+}
 
 _FILE_COLUMNS: Final = (
     "path, is_gone, is_removed, symbols_changed, edges_changed,"
     " blob, size, lines, language, skipped, symbols_digest, edges_digest"
 )
 _SYMBOL_COLUMNS: Final = "path, local_name, kind, ordinal, qualified_name, name"
-_VERSION_COLUMNS: Final = (
+VERSION_COLUMNS: Final[LiteralString] = (
     "symbol_id, file_id, qualified_name, start_line, end_line, language, visibility, is_test,"
     " signature, doc, source_text, parameters, decorators, cyclomatic, cognitive, body_hash,"
     " tokens, embedding_digest"

@@ -146,8 +146,7 @@ def _measured(repository: "Repository") -> _Figures:
 @contextmanager
 def _steps(spent: dict[str, float]) -> Iterator[None]:
     """Attribute this process's CPU seconds to the steps of a whole index."""
-    from graph.services import snapshots
-    from graph.services.writer import Writer
+    from graph.services import loading, snapshots
     from indexing import dependencies, pipeline
 
     measured: list[tuple[str, Any, str]] = [
@@ -155,10 +154,10 @@ def _steps(spent: dict[str, float]) -> Iterator[None]:
         ("resolving", pipeline, "resolve_files"),
         ("numbering what files depend on", dependencies.Numbering, "of"),
         ("rows and digests", snapshots, "desired_state"),
-        ("writing files", Writer, "write_files"),
-        ("writing symbols", Writer, "write_symbols"),
-        ("writing vertices", Writer, "write_vertices"),
-        ("writing edges", Writer, "write_edges"),
+        ("writing files", loading.Load, "copy_files"),
+        ("writing symbols", loading.Load, "copy_symbols"),
+        ("writing vertices", loading.Load, "copy_vertices"),
+        ("writing edges", loading.Load, "copy_edges"),
         ("writing what files depend on", dependencies, "keep_all"),
     ]
     originals = [(owner, name, getattr(owner, name)) for _, owner, name in measured]

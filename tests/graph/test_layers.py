@@ -285,14 +285,14 @@ def test_a_connection_that_dies_between_statements_leaves_the_last_good_overlay(
     put_main(repository, BASE)
     put_branch(repository, BASE, TOPIC)
     before = shown(repository, view_of(repository, "topic"))
-    execute = services.writer.Writer._execute
+    execute = services.writer.Writer.execute
 
     def dying(self, name, **arguments):
         if name == statement:
             self.cursor.execute("SELECT pg_terminate_backend(pg_backend_pid())")
         return execute(self, name, **arguments)
 
-    monkeypatch.setattr(services.writer.Writer, "_execute", dying)
+    monkeypatch.setattr(services.writer.Writer, "execute", dying)
     next_one = snapshot(FOO, symbol_fact("d.py", "newer"), commit="3")
     thread = in_thread(lambda: put_branch(repository, BASE, next_one), survives=False)
     thread.join()
