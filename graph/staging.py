@@ -5,7 +5,7 @@ Pure: knows what a graph must be like to be written, nothing of what is stored a
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeAlias
 
@@ -119,7 +119,10 @@ def version_columns(fact: SymbolFact) -> tuple[object, ...]:
     return (
         *(fact.qualified_name, fact.start_line, fact.end_line, fact.language, fact.visibility),
         *(fact.is_test, signature, doc, source_text),
-        *(_array(fact.parameters), _array(fact.decorators)),
+        *(
+            [_storable(name) for name in fact.parameters],
+            [_storable(name) for name in fact.decorators],
+        ),
         *(fact.cyclomatic, fact.cognitive, fact.body_hash, tokens, embedding_digest(text)),
     )
 
@@ -223,14 +226,6 @@ def _digest(texts: Iterable[str]) -> bytes:
     """Return a hash that does not depend on the order in which the facts were found."""
     text = "".join(f"{text}\x1e" for text in sorted(texts))
     return hashlib.sha256(DIGEST_VERSION + text.encode(errors="surrogatepass")).digest()
-
-
-def _array(texts: Sequence[str]) -> str:
-    """Return texts as Postgres spells an array of them: much cheaper than an adapter's way."""
-    if not texts:
-        return "{}"
-    quoted = (_storable(text).replace("\\", "\\\\").replace('"', '\\"') for text in texts)
-    return '{"' + '","'.join(quoted) + '"}'
 
 
 def _storable(text: str) -> str:
