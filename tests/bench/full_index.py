@@ -234,7 +234,13 @@ def _is_state_of_a_tool(_folder: str, names: list[str]) -> list[str]:
 
 def _commit(path: Path) -> None:
     identity = ("-c", "user.name=Bench", "-c", "user.email=bench@example.org")
-    for command in (("init", "-q", "-b", "main"), ("add", "-A"), ("commit", "-q", "-m", "All")):
+    # Packed, as what a host serves is: to make the pack is not the reader's work.
+    for command in (
+        ("init", "-q", "-b", "main"),
+        ("-c", "core.autocrlf=false", "add", "-A"),
+        ("commit", "-q", "-m", "All"),
+        ("repack", "-adq"),
+    ):
         subprocess.run(["git", *identity, *command], cwd=path, check=True)
 
 
