@@ -77,6 +77,28 @@ def line_log(repository: Path, head: str, path: str, start: int, end: int) -> Li
     return LineLog(frozenset(listed), beyond_one, beyond_same)
 
 
+def is_confirmed(repository: Path, sha: str, path: str, local_name: str) -> bool:
+    """Tell whether git itself lists a commit for a function, when it is asked from that commit on.
+
+    From the head it may leave one out that did change the function: of the parents of a merge it
+    follows one whose range is the merge's own.
+    """
+    changed = _git(repository, "diff-tree", "-r", "--no-commit-id", "--name-only", sha).decode()
+    for place in changed.splitlines():
+        if Path(place).name != Path(path).name:
+            continue  # a file may have had another folder then
+        try:
+            _, entries = _version(repository, f"{sha}:{place}")
+        except subprocess.CalledProcessError:
+            continue  # removed
+        for name, entry in entries.items():
+            lines = f"-L{entry.start_line},{entry.end_line}:{place}"
+            asked = ("log", "-1", "--format=%H", "--no-patch", lines, sha)
+            if name.local_name == local_name and _git(repository, *asked).decode().startswith(sha):
+                return True
+    return False
+
+
 def _between(repository: Path, followed: list[str], ends: list[str]) -> frozenset[str]:
     """Return the commits after the end, and before the last one at which git had its range right.
 
