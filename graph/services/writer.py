@@ -30,7 +30,8 @@ from graph.values import (
 STILL_OPEN: Final = 9_999_999_999
 """What `vt` says of edges and vertices that live; a number, because agtype indexes no null."""
 
-_ANALYZE_FROM_ROWS: Final = 500
+_MANY_ROWS: Final = 500
+"""From so many new rows on the planner is told, and words are indexed in bulk."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,7 +185,7 @@ class Writer:
             self._analyze(sql.Identifier(table), _COUNTED[table])
 
     def fill_words_index_in_bulk(self, new_symbols: int) -> None:
-        if new_symbols >= _ANALYZE_FROM_ROWS:
+        if new_symbols >= _MANY_ROWS:
             self.execute("fill_words_index_in_bulk")
 
     def open_staged_versions(self) -> None:
@@ -196,7 +197,7 @@ class Writer:
         """Tell the planner of a table that got new rows, unless they are few."""
         # A new repository is not in the statistics: taken for a single row, it would be joined row
         # by row. Autovacuum comes too late, for this transaction and for the first questions.
-        if new_rows >= _ANALYZE_FROM_ROWS:
+        if new_rows >= _MANY_ROWS:
             self._analyze(sql.Identifier(schema, table), _COUNTED[table])
 
     def _analyze(self, table: sql.Identifier, columns: Sequence[str]) -> None:

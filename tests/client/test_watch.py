@@ -246,29 +246,25 @@ def test_a_commit_shows_the_work_tree_by_a_hook(
     assert codemem("hooks", "install").status == 0
     assert hook.read_text().count("watch --once") == 1
 
-    subprocess.run(
-        [
-            "git",
-            "-c",
-            "user.name=A",
-            "-c",
-            "user.email=a@b",
-            "commit",
-            "-q",
-            "--allow-empty",
-            "-m",
-            "x",
-        ],
-        cwd=repository.directory,
-        env=codemem.environment,
-        check=True,
-    )
+    commit(repository, codemem)
 
     until(lambda: bool(server.work_trees))
     assert (repository.directory / "theirs.txt").exists()
     assert codemem("hooks", "remove").status == 0
     assert hook.read_text() == "#!/bin/sh\necho theirs > theirs.txt\n"
     assert not (hook.parent / "post-checkout").exists()
+
+
+def commit(repository: Repository, codemem: CommandLine) -> None:
+    """Commit as a developer does, so that the installed hooks run."""
+    identity = ["-c", "user.name=A", "-c", "user.email=a@b"]
+    subprocess.run(
+        ["git", *identity, "commit", "-q", "--allow-empty", "-m", "x"],
+        cwd=repository.directory,
+        env=codemem.environment,
+        check=True,
+        capture_output=True,
+    )
 
 
 def test_a_commit_succeeds_at_once_when_the_server_is_away(
@@ -278,24 +274,7 @@ def test_a_commit_succeeds_at_once_when_the_server_is_away(
     server.hangs = True
     started = time.monotonic()
 
-    subprocess.run(
-        [
-            "git",
-            "-c",
-            "user.name=A",
-            "-c",
-            "user.email=a@b",
-            "commit",
-            "-q",
-            "--allow-empty",
-            "-m",
-            "x",
-        ],
-        cwd=repository.directory,
-        env=codemem.environment,
-        check=True,
-        capture_output=True,
-    )
+    commit(repository, codemem)
 
     assert time.monotonic() - started < 5
     server.released.set()
