@@ -23,7 +23,7 @@ from codemem.postgres.indexes import standing
 from codemem.words import to_or_tsquery
 from memory import indexes
 from memory.models import Memory
-from memory.queries import holding, on_branch
+from memory.queries import holding, in_repository, on_branch, visible_to
 from memory.scoring import WordStatistics
 from memory.values import RecallQuery
 
@@ -60,9 +60,11 @@ def answering(
 ) -> QuerySet[Memory]:
     """Return the memories that a question allows at all, in those namespaces that are theirs."""
     mine = [key for key in namespace_ids if caller.can(Action.READ_MEMORY, key)]
-    rows = Memory.objects.filter(_in(mine), holding(now=now), on_branch(query.branch))
+    rows = Memory.objects.filter(
+        _in(mine), visible_to(caller), holding(now=now), on_branch(query.branch)
+    )
     if query.repository_id is not None:
-        rows = rows.filter(Q(repository_id=query.repository_id) | Q(repository_id=None))
+        rows = rows.filter(in_repository(query.repository_id))
     if query.memory_types:
         rows = rows.filter(memory_type__in=query.memory_types)
     if query.tags:

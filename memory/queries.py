@@ -10,7 +10,7 @@ from codemem.accounts.values import Action, Caller
 from graph import queries as graph
 from graph.values import VertexLabel, graph_id, key_of, label_of
 from memory.models import Memory
-from memory.values import MemoryCounts, MemoryType, StoredMemory
+from memory.values import MemoryCounts, MemoryType, StoredMemory, Visibility
 
 # What searches read and nobody shows: several kilobytes a row.
 SEARCH_COLUMNS = ("tokens", "lexemes", "embedding", "retired_links")
@@ -27,11 +27,11 @@ def visible_memories(
     action: Action = Action.READ_MEMORY,
     include_inactive: bool = False,
 ) -> QuerySet[Memory]:
-    """Return the memories of the namespaces in which the caller may do `action`.
+    """Return the memories that the caller may do `action` with: shared ones, and their own.
 
     Retired and expired ones only when asked for; expired means past its time, swept or not.
     """
-    mine = Memory.objects.filter(namespace_id__in=caller.namespaces_for(action))
+    mine = Memory.objects.filter(visible_to(caller), namespace_id__in=caller.namespaces_for(action))
     return mine if include_inactive else mine.filter(holding(now=now))
 
 
@@ -117,9 +117,20 @@ def unknown(memory_id: object) -> MemoryUnknown:
     return MemoryUnknown(f"There is no memory {memory_id} here, or not for you.")
 
 
+def visible_to(caller: Caller) -> Q:
+    """Return the condition that a memory is shared, or the caller's own."""
+    return ~Q(visibility=Memory.Visibility.PRIVATE) | Q(author_id=caller.user_id)
+
+
 def holding(*, now: datetime) -> Q:
     """Return the condition that a memory is active and not past its time."""
     return Q(state=Memory.State.ACTIVE) & (Q(expires_at=None) | Q(expires_at__gt=now))
+
+
+def in_repository(repository_id: UUID) -> Q:
+    """Return the condition that a memory answers for a repository: its own, or everybody's."""
+    of_all = Q(repository_id=None) | Q(visibility=Memory.Visibility.NAMESPACE)
+    return Q(repository_id=repository_id) | of_all
 
 
 def on_branch(branch: str) -> Q:
@@ -148,17 +159,29 @@ def stored(memory: Memory, *, now: datetime) -> StoredMemory:
         repository_id=memory.repository_id,
         repository=memory.repository.name if memory.repository else None,
         branch=memory.branch,
+        visibility=Visibility(memory.visibility),
         memory_type=MemoryType(memory.memory_type),
         content=memory.content,
+        rationale=memory.rationale,
+        alternatives=tuple(memory.alternatives),
+        acceptance_criteria=tuple(memory.acceptance_criteria),
+        evidence=tuple(memory.evidence),
         tags=tuple(memory.tags),
         importance=memory.importance,
         confidence=memory.confidence,
         state=Memory.State.EXPIRED.value if is_expired else memory.state,
         author_id=memory.author_id,
         author=memory.author_name,
+        agent=memory.agent,
+        model=memory.model,
+        session_id=memory.session_id,
+        source=memory.source,
+        is_pinned=memory.is_pinned,
+        superseded_by=memory.superseded_by_id,
         created_at=memory.created_at,
         updated_at=memory.updated_at,
         expires_at=memory.expires_at,
+        ended_at=memory.ended_at,
         retired_at=memory.retired_at,
         retired_by=memory.retired_by,
         is_embedded=_is_embedded(memory),

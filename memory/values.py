@@ -32,6 +32,14 @@ class MemoryType(StrEnum):
     SUMMARY = "summary"
 
 
+class Visibility(StrEnum):
+    """Who is answered: the author alone, the memory's repository, or the whole namespace."""
+
+    PRIVATE = "private"
+    REPOSITORY = "repository"
+    NAMESPACE = "namespace"
+
+
 class RelationshipKind(StrEnum):
     """The verbs an agent may put between two nodes: source VERB target. A closed vocabulary."""
 
@@ -87,17 +95,29 @@ class StoredMemory:
     repository_id: UUID | None
     repository: str | None
     branch: str
+    visibility: Visibility = Visibility.NAMESPACE
     memory_type: MemoryType
     content: str
+    rationale: str = ""
+    alternatives: tuple[Mapping[str, str], ...] = ()
+    acceptance_criteria: tuple[str, ...] = ()
+    evidence: tuple[Mapping[str, str], ...] = ()
     tags: tuple[str, ...]
     importance: float
     confidence: float
+    is_pinned: bool = False
     state: str
+    superseded_by: UUID | None = None
     author_id: int | None
     author: str
+    agent: str = ""
+    model: str = ""
+    session_id: str = ""
+    source: str = "tool"
     created_at: datetime
     updated_at: datetime
     expires_at: datetime | None
+    ended_at: datetime | None = None
     retired_at: datetime | None
     retired_by: str
     is_embedded: bool

@@ -44,6 +44,8 @@ class Namespace(models.Model):
     members = models.ManyToManyField(User, through="Membership", related_name="namespaces")
     created_at = models.DateTimeField(auto_now_add=True)
     archived_at = models.DateTimeField(null=True, blank=True)
+    # Only what differs from the defaults, by dotted key; read through `codemem.policies`.
+    settings = models.JSONField(default=dict, blank=True)
 
     class Meta:
         ordering: ClassVar = ["name"]

@@ -34,7 +34,7 @@ def delete_memory(*, caller: Caller, memory_id: UUID, now: datetime, reason: str
         return
     ties = graph.unlink_memory(namespace_id=memory.namespace_id, number=memory.number)
     memory.state = Memory.State.RETIRED
-    memory.retired_at = now
+    memory.retired_at = memory.ended_at = now
     memory.retired_by = caller.username
     memory.retired_links = [*memory.retired_links, *map(_as_json, ties)]
     memory.save()
@@ -76,7 +76,7 @@ def _locked(*, caller: Caller, memory_id: UUID, now: datetime) -> Memory:
 
 def _restore(caller: Caller, memory: Memory, *, now: datetime) -> None:
     memory.state = Memory.State.ACTIVE
-    memory.retired_at = None
+    memory.retired_at = memory.ended_at = None
     memory.retired_by = ""
     memory.save()
     vertex = graph.ensure_memory_vertex(

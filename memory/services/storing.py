@@ -23,7 +23,7 @@ from memory import queries
 from memory.models import Memory
 from memory.services.linking import Tie, mentioned_ties, named_ties, tie_memory
 from memory.services.rights import require
-from memory.values import MemoryType, StoreAction, StoreOutcome
+from memory.values import MemoryType, StoreAction, StoreOutcome, Visibility
 from memory.wording import MemoryInvalid, valid_content, valid_tags
 
 MAXIMUM_TTL_HOURS = 24 * 366 * 10
@@ -111,6 +111,10 @@ class _Draft:
     fingerprint: str = ""
 
     @property
+    def visibility(self) -> Visibility:
+        return Visibility.NAMESPACE if self.repository_id is None else Visibility.REPOSITORY
+
+    @property
     def content_hash(self) -> bytes:
         return hashlib.sha256(self.content.encode()).digest()
 
@@ -139,7 +143,8 @@ def _repeated(draft: _Draft, ties: Sequence[Tie], *, now: datetime) -> StoreOutc
     if memory.expires_at is not None and memory.expires_at <= now:
         graph.unlink_memory(namespace_id=memory.namespace_id, number=memory.number)
         memory.state = Memory.State.EXPIRED
-        memory.save(update_fields=["state", "updated_at"])
+        memory.ended_at = memory.expires_at
+        memory.save(update_fields=["state", "ended_at", "updated_at"])
         return None
     added = tuple(tag for tag in draft.tags if tag not in memory.tags)
     if added:
@@ -181,6 +186,7 @@ def _row(draft: _Draft) -> Memory:
         namespace_id=draft.namespace_id,
         repository_id=draft.repository_id,
         branch=draft.branch,
+        visibility=draft.visibility,
         memory_type=draft.memory_type,
         content=draft.content,
         content_hash=draft.content_hash,

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import F, Q, QuerySet
 
 from codemem import embedding
 from codemem.embedding import Provider
@@ -53,7 +53,7 @@ def _expire_batch(*, now: datetime) -> int:
     for memory in memories:
         graph.unlink_memory(namespace_id=memory.namespace_id, number=memory.number)
     Memory.objects.filter(pk__in=[memory.pk for memory in memories]).update(
-        state=Memory.State.EXPIRED, updated_at=now
+        state=Memory.State.EXPIRED, ended_at=F("expires_at"), updated_at=now
     )
     return len(memories)
 

@@ -8,6 +8,7 @@ from typing import Any, Final
 from uuid import UUID
 
 import numpy as np
+from django.db.models import JSONField
 from numpy.typing import NDArray
 from pgvector import HalfVector
 from psycopg import sql
@@ -20,7 +21,7 @@ from graph import cypher
 from graph.values import LINK_LABEL, VertexLabel, graph_id
 from memory.models import Memory
 from memory.services.linking import MENTIONED_WEIGHT
-from memory.values import RelationshipKind
+from memory.values import RelationshipKind, Visibility
 from tests.bench.code_rows import LoadedCode
 from tests.bench.copying import copy_lines, copy_rows, take_numbers
 from tests.bench.memories import TOPICS, SyntheticMemory, memory, topic_text, vectors_around
@@ -30,8 +31,16 @@ _COLUMNS: Final = (
     *("id", "number", "namespace_id", "repository_id", "branch", "memory_type", "content"),
     *("content_hash", "tags", "importance", "confidence", "state", "author_id", "author_name"),
     *("created_at", "updated_at", "retired_by", "retired_links", "tokens"),
-    *("embedding", "embedding_fingerprint"),
+    *("embedding", "embedding_fingerprint", "visibility"),
 )
+# What the other columns hold until somebody says otherwise.
+_DEFAULTS: Final = {
+    field.attname: Jsonb(field.get_default())
+    if isinstance(field, JSONField)
+    else field.get_default()
+    for field in Memory._meta.concrete_fields
+    if field.attname not in _COLUMNS and not field.generated and not field.null
+}
 _VECTORS_AT_ONCE: Final = 5_000
 
 
@@ -63,7 +72,7 @@ def copy_memories(
     copy_rows(
         cursor,
         Memory._meta.db_table,
-        _COLUMNS,
+        (*_COLUMNS, *_DEFAULTS),
         _columns(rows, namespace_id, repository_id, author, provider, seed=numbers.start),
     )
     copy_lines(
@@ -101,6 +110,8 @@ def _columns(
             *(author.pk, author.username, at, at, "", Jsonb([])),
             tokens_text("\n".join([said.content, *said.tags])),
             *(HalfVector(vector), provider.fingerprint),
+            Visibility.NAMESPACE if said.about is None else Visibility.REPOSITORY,
+            *_DEFAULTS.values(),
         )
 
 
