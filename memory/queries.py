@@ -185,6 +185,7 @@ def stored(memory: Memory, *, now: datetime) -> StoredMemory:
         retired_at=memory.retired_at,
         retired_by=memory.retired_by,
         is_embedded=_is_embedded(memory),
+        version=memory.version,
     )
 
 

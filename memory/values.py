@@ -121,6 +121,7 @@ class StoredMemory:
     retired_at: datetime | None
     retired_by: str
     is_embedded: bool
+    version: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

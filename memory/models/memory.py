@@ -76,6 +76,7 @@ class Memory(models.Model):
     ended_at = models.DateTimeField(null=True, blank=True)
     retired_at = models.DateTimeField(null=True, blank=True)
     retired_by = models.CharField(max_length=150, blank=True)
+    version = models.PositiveIntegerField(default=1)  # of what the row says now
     # The links of a retired memory, taken out of the graph until it is restored.
     retired_links = models.JSONField(default=list, blank=True, editable=False)
     tokens = models.TextField(blank=True)

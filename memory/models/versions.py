@@ -22,8 +22,7 @@ class MemoryVersion(models.Model):
     snapshot = models.JSONField()
     valid_from = models.DateTimeField()
     valid_to = models.DateTimeField()
-    # refined, split, merged, superseded, resolved, reopened, retired, restored, expired, promoted,
-    # moved, pinned, approved, imported, consolidated, undone
+    # One of memory.services.versioning.Change.
     change = models.CharField(max_length=20)
     reason = models.TextField(blank=True)
     changed_by = models.ForeignKey(User, models.SET_NULL, null=True, related_name="+")

@@ -7,10 +7,13 @@ from memory.services.retirement import MemoryTaken, delete_memory, restore_memor
 from memory.services.rights import NamespaceUnknown, RightMissing
 from memory.services.storing import RepositoryUnknown, store_memory
 from memory.services.upkeep import embed_missing, expire_due
+from memory.services.versioning import Change, MemoryChanged, record_version, record_versions
 from memory.wording import MemoryInvalid
 
 __all__ = [
+    "Change",
     "LinkUnknown",
+    "MemoryChanged",
     "MemoryInvalid",
     "MemoryTaken",
     "MemoryUnknown",
@@ -24,6 +27,8 @@ __all__ = [
     "embed_missing",
     "ensure_vector_indexes",
     "expire_due",
+    "record_version",
+    "record_versions",
     "restore_memory",
     "store_memory",
 ]
