@@ -8,6 +8,7 @@ from codemem.gateway import (
     exposition,
     health,
     mcp,
+    namespace_settings,
     openapi,
     resources,
     rest,
@@ -20,6 +21,7 @@ from codemem.gateway import (
 rest.api.add_router("/tools", rest.tools_router())
 rest.api.add_router("/reviews", reviews.reviews_router())
 rest.api.add_router("/runs", runs.runs_router())
+rest.api.add_router("/namespaces", namespace_settings.settings_router())
 rest.api.add_router("/worktrees", worktrees.worktrees_router())
 
 handler404 = "codemem.gateway.errors.page_not_found"

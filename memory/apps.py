@@ -1,4 +1,4 @@
-"""Start-up of the memory app."""
+"""Start-up of the memory app: declares what a namespace may decide about its memories."""
 
 from django.apps import AppConfig
 
@@ -6,3 +6,6 @@ from django.apps import AppConfig
 class MemoryConfig(AppConfig):
     name = "memory"
     verbose_name = "Memory"
+
+    def ready(self) -> None:
+        from memory import policies  # noqa: F401

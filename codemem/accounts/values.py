@@ -69,7 +69,10 @@ class Action(StrEnum):
     SHOW_WORK_TREE = "show a work tree"
     REQUEST_INDEX = "have a branch indexed"
     MANAGE_REPOSITORIES = "manage repositories"
+    CHANGE_SETTINGS = "change settings"
+    CHANGE_OWNERS_SETTINGS = "change settings that are the owners'"
     MANAGE_MEMBERS = "manage members"
+    DELETE_NAMESPACE = "delete the namespace"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +91,10 @@ PERMISSIONS: Mapping[Action, Permission] = {
     Action.SHOW_WORK_TREE: Permission(TokenScope.GRAPH_READ, Role.READER),
     Action.REQUEST_INDEX: Permission(TokenScope.GRAPH_READ, Role.WRITER),
     Action.MANAGE_REPOSITORIES: Permission(TokenScope.NAMESPACE_ADMIN, Role.MAINTAINER),
+    Action.CHANGE_SETTINGS: Permission(TokenScope.NAMESPACE_ADMIN, Role.MAINTAINER),
+    Action.CHANGE_OWNERS_SETTINGS: Permission(TokenScope.NAMESPACE_ADMIN, Role.OWNER),
     Action.MANAGE_MEMBERS: Permission(TokenScope.NAMESPACE_ADMIN, Role.OWNER),
+    Action.DELETE_NAMESPACE: Permission(TokenScope.NAMESPACE_ADMIN, Role.OWNER),
 }
 
 

@@ -1,4 +1,7 @@
-"""The Django admin of repositories and index runs: registering one has a worker index it."""
+"""The Django admin of what a server works on: settings of namespaces, repositories, their runs.
+
+Registering a repository has a worker index it.
+"""
 
 from typing import Any
 
@@ -12,8 +15,9 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
 from django.utils import timezone
 
-from codemem.accounts.admin import ReadOnly, SentencesForErrors, adopt
-from codemem.accounts.models import User
+from codemem import policies
+from codemem.accounts.admin import NamespaceAdmin, ReadOnly, SentencesForErrors, adopt
+from codemem.accounts.models import Namespace, User
 from codemem.gateway.webhooks import webhook_secret
 from graph import services as graph
 from graph.models import Repository, RepositoryAlias
@@ -22,6 +26,87 @@ from indexing import services as indexing
 from indexing.findings import services as findings
 from indexing.models import Finding, History, IndexRun, ScipRun
 from workers import queue
+
+
+class SettingsForm(forms.ModelForm[Namespace]):
+    """A namespace with a field for each setting; what is left empty follows the default."""
+
+    class Meta:
+        model = Namespace
+        fields = ["name", "description"]
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        for key, policy in policies.registry().items():
+            if key in self.fields:
+                self.fields[key].initial = self.instance.settings.get(policy.key, "")
+
+    def clean(self) -> dict[str, Any] | None:
+        cleaned = super().clean()
+        for key in policies.registry().keys() & self.fields.keys():
+            try:
+                _parsed(key, self.cleaned_data.get(key, ""))
+            except policies.PolicyInvalid as error:
+                self.add_error(key, str(error))
+        return cleaned
+
+
+admin.site.unregister(Namespace)
+
+
+@admin.register(Namespace)
+class NamespaceWithSettingsAdmin(NamespaceAdmin):
+    """Namespaces with what each decides for itself, checked as over REST and audited alike."""
+
+    def get_form(
+        self,
+        request: HttpRequest,
+        obj: Namespace | None = None,
+        change: bool = False,  # noqa: FBT001, FBT002
+        **options: Any,
+    ) -> Any:
+        declared = {key: _field_of(policy) for key, policy in policies.registry().items()}
+        options["form"] = type("NamespaceForm", (SettingsForm,), declared) if obj else SettingsForm
+        return super().get_form(request, obj, change, **options)
+
+    def get_fieldsets(self, request: HttpRequest, obj: Namespace | None = None) -> Any:
+        shown = super().get_fieldsets(request, obj)
+        if obj is None:
+            return shown
+        keys = list(policies.registry())
+        about = "What is left empty follows the default, also a later one."
+        return [
+            *shown,
+            ("Settings", {"fields": keys, "classes": ["collapse"], "description": about}),
+        ]
+
+    def save_model(
+        self,
+        request: HttpRequest,
+        obj: Namespace,
+        form: ModelForm[Namespace],
+        change: bool,  # noqa: FBT001
+    ) -> None:
+        super().save_model(request, obj, form, change)
+        given = {
+            key: _parsed(key, form.cleaned_data[key])
+            for key in policies.registry()
+            if key in form.changed_data
+        }
+        policies.change_as(actor=_user(request).username, namespace_id=obj.pk, changes=given)
+
+
+def _field_of(policy: policies.Policy) -> forms.Field:
+    about = f"{policy.description} Default: {policy.default}; {policy.accepts}."
+    options = policy.choices or (("True", "False") if policy.kind is bool else ())
+    if not options:
+        return forms.CharField(label=policy.key, help_text=about, required=False)
+    choices = [("", "(default)"), *((option, option.lower()) for option in options)]
+    return forms.ChoiceField(label=policy.key, help_text=about, required=False, choices=choices)
+
+
+def _parsed(key: str, typed: str) -> policies.Value | None:
+    return policies.get_policy(key).parsed(typed) if typed.strip() else None
 
 
 class AliasInline(admin.TabularInline[RepositoryAlias, Repository]):
