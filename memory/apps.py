@@ -8,4 +8,6 @@ class MemoryConfig(AppConfig):
     verbose_name = "Memory"
 
     def ready(self) -> None:
+        # Fills the table of what approving a proposal does.
+        import memory.services.operations  # noqa: F401
         from memory import policies  # noqa: F401

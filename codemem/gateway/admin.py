@@ -9,7 +9,7 @@ from django import forms
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import ActionForm
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.urls import reverse
@@ -18,6 +18,7 @@ from django.utils import timezone
 from codemem import policies
 from codemem.accounts.admin import NamespaceAdmin, ReadOnly, SentencesForErrors, adopt
 from codemem.accounts.models import Namespace, User
+from codemem.accounts.services import caller_of_user
 from codemem.gateway.webhooks import webhook_secret
 from graph import services as graph
 from graph.models import Repository, RepositoryAlias
@@ -25,7 +26,17 @@ from graph.remotes import redact_credentials
 from indexing import services as indexing
 from indexing.findings import services as findings
 from indexing.models import Finding, History, IndexRun, ScipRun
+from memory import services as memory
+from memory.models import ReviewItem
 from workers import queue
+
+_REFUSED_DECISIONS = (
+    memory.MemoryUnknown,
+    memory.ProposalDecided,
+    memory.ProposalOvertaken,
+    memory.ProposalUnknown,
+    memory.RightMissing,
+)
 
 
 class SettingsForm(forms.ModelForm[Namespace]):
@@ -296,6 +307,49 @@ class HistoryAdmin(ReadOnly[History]):
         "error",
     ]
     list_filter = ["state"]
+
+
+@admin.register(ReviewItem)
+class ReviewItemAdmin(ReadOnly[ReviewItem]):
+    """What machines propose about memories, to approve and to reject as the member one is."""
+
+    list_display = [
+        "kind",
+        "namespace",
+        "repository",
+        "reason",
+        "confidence",
+        "state",
+        "decided_by",
+    ]
+    list_filter = ["state", "kind", "namespace"]
+    list_select_related = ["namespace", "repository"]
+    exclude = ["fingerprint"]
+    actions = ["approve", "reject"]
+
+    def get_queryset(self, request: HttpRequest) -> QuerySet[ReviewItem]:
+        """Return what is not somebody else's alone: running a server opens no private memory."""
+        return (
+            super().get_queryset(request).filter(Q(private_to=None) | Q(private_to=_user(request)))
+        )
+
+    @admin.action(description="Approve: carry out now")
+    def approve(self, request: HttpRequest, queryset: QuerySet[ReviewItem]) -> None:
+        self._decide(request, queryset, approve=True)
+
+    @admin.action(description="Reject, for 180 days")
+    def reject(self, request: HttpRequest, queryset: QuerySet[ReviewItem]) -> None:
+        self._decide(request, queryset, approve=False)
+
+    def _decide(
+        self, request: HttpRequest, queryset: QuerySet[ReviewItem], *, approve: bool
+    ) -> None:
+        caller = caller_of_user(user=_user(request))
+        for item in queryset:
+            try:
+                memory.decide(caller=caller, item_id=item.pk, approve=approve, now=timezone.now())
+            except _REFUSED_DECISIONS as error:
+                messages.error(request, f"{item}: {error}")
 
 
 def _user(request: HttpRequest) -> User:

@@ -66,6 +66,15 @@ class MemoryFilters(django_filters.FilterSet):  # type: ignore[misc]
     author = django_filters.CharFilter("author_name")
 
 
+class ProposalFilters(django_filters.FilterSet):  # type: ignore[misc]
+    namespace = django_filters.CharFilter("namespace__name")
+    repository = django_filters.CharFilter("repository__name")
+    kind = django_filters.CharFilter("kind")
+    state = django_filters.ChoiceFilter(
+        choices=[(state, state) for state in ("open", "approved", "rejected", "overtaken")]
+    )
+
+
 class AuditFilters(django_filters.FilterSet):  # type: ignore[misc]
     namespace = django_filters.CharFilter("namespace_name")
     action = django_filters.CharFilter("action")

@@ -179,6 +179,27 @@ class MemoryRepresentation(Representation):
     expires_at = serializers.DateTimeField(allow_null=True)
 
 
+class ProposalRepresentation(Representation):
+    id = serializers.UUIDField()
+    namespace = serializers.CharField(source="namespace.name")
+    repository = serializers.CharField(source="repository.name", default=None, allow_null=True)
+    kind = serializers.CharField()
+    operation = serializers.CharField(source="proposal.operation")
+    memory_ids = serializers.ListField(child=serializers.UUIDField())
+    reason = serializers.CharField()
+    confidence = serializers.FloatField()
+    proposed_by = serializers.CharField()
+    created_at = serializers.DateTimeField()
+    state = serializers.CharField()
+    decided_by = serializers.CharField()
+    decided_at = serializers.DateTimeField(allow_null=True)
+    decision_note = serializers.CharField()
+
+
+class DecisionRepresentation(Representation):
+    note = serializers.CharField(max_length=1000, required=False, default="", allow_blank=True)
+
+
 class AuditRepresentation(Representation):
     id = serializers.UUIDField()
     at = serializers.DateTimeField()

@@ -28,12 +28,14 @@ from codemem.gateway.errors import NotFound, RightMissing
 from codemem.gateway.pagination import AuditPagination, FindingPagination
 from codemem.gateway.representations import (
     AuditRepresentation,
+    DecisionRepresentation,
     DismissalRepresentation,
     FindingRepresentation,
     IssuedTokenRepresentation,
     MemberRepresentation,
     MemoryRepresentation,
     NamespaceRepresentation,
+    ProposalRepresentation,
     RegisteredRepositoryRepresentation,
     RepositoryRepresentation,
     RunRepresentation,
@@ -273,6 +275,38 @@ class MemoryViewSet(ResourceViewSet, mixins.RetrieveModelMixin):
         return Response(status=status.HTTP_204_NO_CONTENT)
 
 
+class ProposalViewSet(ResourceViewSet, mixins.RetrieveModelMixin):
+    """What machines propose about memories: list, read, approve, reject."""
+
+    serializer_class = ProposalRepresentation
+    filterset_class = filters.ProposalFilters
+
+    def get_queryset(self) -> QuerySet[Any]:
+        return memory_services.visible_proposals(caller=self.caller)
+
+    @extend_schema(request=DecisionRepresentation, responses=ProposalRepresentation)
+    @action(detail=True, methods=["post"])
+    def approve(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+        """Have a proposal carried out as yourself."""
+        return self._decide(request, approve=True)
+
+    @extend_schema(request=DecisionRepresentation, responses=ProposalRepresentation)
+    @action(detail=True, methods=["post"])
+    def reject(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+        """Turn a proposal down; it is not made again for 180 days."""
+        return self._decide(request, approve=False)
+
+    def _decide(self, request: Request, *, approve: bool) -> Response:
+        memory_services.decide(
+            caller=self.caller,
+            item_id=self.get_object().pk,
+            approve=approve,
+            note=_valid(DecisionRepresentation, request)["note"],
+            now=timezone.now(),
+        )
+        return Response(ProposalRepresentation(self.get_object()).data)
+
+
 class AuditViewSet(ResourceViewSet):
     """The audit trail of the namespaces that you own."""
 
@@ -301,6 +335,7 @@ router.register("tokens", TokenViewSet, basename="token")
 router.register("repositories", RepositoryViewSet, basename="repository")
 router.register("findings", FindingViewSet, basename="finding")
 router.register("memories", MemoryViewSet, basename="memory")
+router.register("proposals", ProposalViewSet, basename="proposal")
 router.register("audit", AuditViewSet, basename="audit")
 
 

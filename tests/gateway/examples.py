@@ -93,6 +93,13 @@ EXAMPLES: Mapping[str, Example] = {
         },
         writes=True,
     ),
+    "list_proposals": Example(lambda _team: {**PLACE, "kind": "merge"}, {"kind": "guess"}),
+    "decide_proposal": Example(
+        lambda team: {"id": str(team.proposal), "approve": True},
+        {"id": str(NOBODYS_ID)},
+        lambda team: {"id": (str(team.proposal), str(NOBODYS_ID))},
+        writes=True,
+    ),
     "search_code": Example(
         lambda _team: {**PLACE, "query": "charge a customer", "k": 3}, {"mode": "guess"}
     ),

@@ -14,7 +14,7 @@ from graph.models import Repository
 from graph.values import EdgeKind, NodeKind, Snapshot
 from indexing.crossing.services import link_crossing
 from indexing.models import Endpoint
-from memory.services import store_memory
+from memory.services import propose, store_memory
 from tests import factories
 from tests.factories import NOW
 from tests.gateway.past import give_past
@@ -38,6 +38,7 @@ class Team:
     outsider: User
     decision: UUID
     note: UUID
+    proposal: UUID
     foreign_namespace: Namespace
     foreign_repository: Repository
     foreign_note: UUID
@@ -67,6 +68,7 @@ def make_team() -> Team:
     serve(repository, "app/web.py", "checkout~0", "/invoices/{id}/charge")
     serve(vault, f"{FOREIGN_WORD}/safe.py", "open_safe~0", f"/{FOREIGN_WORD}/open")
     give_past(repository.pk)
+    decision, note = remember(writer, repository, DECISION), remember(writer, repository, NOTE)
     return Team(
         namespace=namespace,
         repository=repository,
@@ -75,8 +77,9 @@ def make_team() -> Team:
         writer=writer,
         reader=reader,
         outsider=outsider,
-        decision=remember(writer, repository, DECISION),
-        note=remember(writer, repository, NOTE),
+        decision=decision,
+        note=note,
+        proposal=proposed(namespace, decision, note),
         foreign_namespace=foreign,
         foreign_repository=vault,
         foreign_note=remember(outsider, vault, FOREIGN_NOTE),
@@ -132,6 +135,21 @@ def remember(user: User, repository: Repository, content: str) -> UUID:
         now=NOW,
     )
     return outcome.memory.id
+
+
+def proposed(namespace: Namespace, *memory_ids: UUID) -> UUID:
+    item = propose(
+        namespace_id=namespace.pk,
+        kind="merge",
+        memory_ids=memory_ids,
+        proposal={"operation": "associate", "arguments": {"kind": "EXPLAINS"}},
+        reason="The two speak of one rule.",
+        confidence=0.8,
+        proposed_by="cluster",
+        now=NOW,
+    )
+    assert item is not None
+    return item.pk
 
 
 def billing() -> Snapshot:

@@ -23,6 +23,8 @@ NEEDED = {
     "recall": Action.READ_MEMORY,
     "delete_memory": Action.WRITE_MEMORY,
     "associate_memories": Action.WRITE_MEMORY,
+    "list_proposals": Action.READ_MEMORY,
+    "decide_proposal": Action.WRITE_MEMORY,
     "review_diff": Action.RUN_REVIEW,
 }
 # Membership alone opens it: an agent must be able to learn where it may ask.

@@ -1,0 +1,34 @@
+"""What approving a proposal does: one small function for each operation, run as who approves.
+
+A machine that wants more than this to be decidable adds a function here.
+"""
+
+from memory.services import linking, retirement, review
+from memory.services.review import Approval
+from memory.values import RelationshipKind
+
+
+@review.operation("retire")
+def retire(approval: Approval) -> None:
+    """Retire every memory that the proposal is about."""
+    for memory_id in approval.memory_ids:
+        retirement.delete_memory(
+            caller=approval.caller,
+            memory_id=memory_id,
+            reason=approval.reason,
+            now=approval.now,
+        )
+
+
+@review.operation("associate")
+def associate(approval: Approval) -> None:
+    """Tie the first memory to the second by `kind`."""
+    source, target = approval.memory_ids
+    linking.associate(
+        caller=approval.caller,
+        source_id=str(source),
+        target_id=str(target),
+        kind=RelationshipKind(approval.arguments["kind"]),
+        weight=float(approval.arguments.get("weight", 1.0)),
+        now=approval.now,
+    )
