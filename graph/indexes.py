@@ -6,9 +6,11 @@ takes the place of the old one.
 
 By meaning: small repositories are scanned exactly and need none. A large one has an index of its
 own, so that its searches see its rows only: filtering after a shared index would leave a small
-repository beside a huge one without answers.
+repository beside a huge one without answers. An index holds the vectors of one model, which alone
+have one length and compare with each other.
 """
 
+import hashlib
 from collections.abc import Collection
 from typing import Final
 from uuid import UUID
@@ -58,13 +60,18 @@ def has_bm25_index() -> bool:
         return bool(cursor.fetchone()[0])
 
 
-def vectors_index(repository_id: UUID) -> str:
-    return f"{_VECTORS}{repository_id.hex}"
+def vectors_index(repository_id: UUID, *, fingerprint: str) -> str:
+    """Return the name of a repository's index of one model's vectors."""
+    model = hashlib.sha256(fingerprint.encode()).hexdigest()[:8]
+    return f"{_VECTORS}{repository_id.hex}_{model}"
 
 
-def with_vectors_index(repository_ids: Collection[UUID]) -> list[UUID]:
-    """Return those of some repositories whose vector index is built and valid. One query."""
-    names = {vectors_index(repository_id): repository_id for repository_id in repository_ids}
+def with_vectors_index(repository_ids: Collection[UUID], *, fingerprint: str) -> list[UUID]:
+    """Return those of some repositories whose index of a model is built and valid. One query."""
+    names = {
+        vectors_index(repository_id, fingerprint=fingerprint): repository_id
+        for repository_id in repository_ids
+    }
     return [names[name] for name in indexes.standing(names)]
 
 
@@ -76,45 +83,66 @@ def ensure_vector_indexes(*, from_symbols: int = INDEXED_FROM_SYMBOLS) -> list[s
     with indexes.building(_LOCK) as is_alone:
         if not is_alone:
             return []
-        indexes.drop(_broken())
-        large = _large(from_symbols)
-        standing = set(with_vectors_index(large))
-        return [_build(repository_id) for repository_id in large if repository_id not in standing]
+        held = _held()
+        indexes.drop(_useless(kept={vectors_index(key, fingerprint=model) for key, model in held}))
+        large = [pair for pair, symbols in held.items() if symbols >= from_symbols]
+        present = indexes.standing(vectors_index(key, fingerprint=model) for key, model in large)
+        return [
+            _build(repository_id, fingerprint)
+            for repository_id, fingerprint in large
+            if vectors_index(repository_id, fingerprint=fingerprint) not in present
+        ]
 
 
-def _large(from_symbols: int) -> list[UUID]:
+def _held() -> dict[tuple[UUID, str], int]:
+    """Return how many live symbols each repository has with vectors of each model."""
     rows = (
         SymbolVersion.objects.filter(
             layer=DEFAULT_LAYER, valid_to=None, embedding_fingerprint__gt=""
         )
-        .order_by("repository_id")
-        .values("repository_id")
+        .order_by("repository_id", "embedding_fingerprint")
+        .values_list("repository_id", "embedding_fingerprint")
         .annotate(held=Count("pk"))
-        .filter(held__gte=from_symbols)
     )
-    return [row["repository_id"] for row in rows]
+    return {(repository_id, fingerprint): held for repository_id, fingerprint, held in rows}
 
 
-def _build(repository_id: UUID) -> str:
-    # The repository is a literal, as a partial index demands.
+def _build(repository_id: UUID, fingerprint: str) -> str:
+    # Repository and model are literals, as a partial index demands.
     return indexes.build(
-        vectors_index(repository_id),
+        vectors_index(repository_id, fingerprint=fingerprint),
         table="graph_symbolversion",
         using=sql.SQL(
-            "USING hnsw (embedding halfvec_cosine_ops) WITH (m = 16, ef_construction = 64)"
+            "USING hnsw ((embedding::halfvec({})) halfvec_cosine_ops)"
+            " WITH (m = 16, ef_construction = 64)"
             " WHERE repository_id = {} AND layer = 0 AND valid_to IS NULL"
-        ).format(sql.Literal(str(repository_id))),
+            " AND embedding_fingerprint = {}"
+        ).format(
+            sql.Literal(_dimensions(repository_id, fingerprint)),
+            sql.Literal(str(repository_id)),
+            sql.Literal(fingerprint),
+        ),
     )
 
 
-def _broken() -> list[str]:
-    """Return what killed builds left, and what belongs to repositories that are gone."""
+def _dimensions(repository_id: UUID, fingerprint: str) -> int:
+    """Return the length of a model's vectors, as any row of the repository has it."""
     with connection.cursor() as cursor:
         cursor.execute(
-            "SELECT relname FROM pg_class JOIN pg_index ON indexrelid = pg_class.oid"
-            " WHERE indrelid = 'graph_symbolversion'::regclass AND starts_with(relname, %s)"
-            " AND (NOT indisvalid OR NOT EXISTS (SELECT FROM graph_repository repository"
-            "  WHERE relname = %s || replace(repository.id::text, '-', '')))",
-            [_VECTORS, _VECTORS],
+            "SELECT vector_dims(embedding) FROM graph_symbolversion"
+            " WHERE repository_id = %s AND layer = 0 AND valid_to IS NULL"
+            " AND embedding_fingerprint = %s AND embedding IS NOT NULL LIMIT 1",
+            [repository_id, fingerprint],
         )
-        return [name for (name,) in cursor.fetchall()]
+        return int(cursor.fetchone()[0])
+
+
+def _useless(*, kept: Collection[str]) -> list[str]:
+    """Return what killed builds left, and what is of repositories or models that are gone."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT relname, indisvalid FROM pg_class JOIN pg_index ON indexrelid = pg_class.oid"
+            " WHERE indrelid = 'graph_symbolversion'::regclass AND starts_with(relname, %s)",
+            [_VECTORS],
+        )
+        return [name for name, is_valid in cursor.fetchall() if not is_valid or name not in kept]

@@ -38,7 +38,7 @@ class Mode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class QueryVector:
-    """The embedded question (384 numbers, unit length) and the model that embedded it."""
+    """The embedded question (unit length) and the model that embedded it."""
 
     vector: Sequence[float]
     fingerprint: str
@@ -119,9 +119,17 @@ def _by_words(query: str, filters: dict[str, Any], view: View) -> dict[int, floa
 
 def _by_meaning(embedded: QueryVector, filters: dict[str, Any], view: View) -> dict[int, float]:
     vector = f"[{','.join(str(float(number)) for number in embedded.vector)}]"
-    question = {"vector": vector, "fingerprint": embedded.fingerprint}
+    question = {
+        "vector": vector,
+        "dimensions": len(embedded.vector),
+        "fingerprint": embedded.fingerprint,
+    }
     # An overlay's base is not all live: its searches scan.
-    indexed = with_vectors_index(filters["repositories"]) if view.is_live else []
+    indexed = (
+        with_vectors_index(filters["repositories"], fingerprint=embedded.fingerprint)
+        if view.is_live
+        else []
+    )
     found = [_nearest(filters | question, repository_id) for repository_id in indexed]
     others = [one for one in filters["repositories"] if one not in indexed]
     if others:
@@ -135,7 +143,7 @@ def _by_meaning(embedded: QueryVector, filters: dict[str, Any], view: View) -> d
 def _nearest(parameters: dict[str, Any], repository_id: UUID) -> dict[int, float]:
     """Return what one repository's vector index finds nearest."""
     statement = sql.SQL(statements("search")["by_meaning_indexed"]).format(
-        repository=sql.Literal(repository_id)
+        repository=sql.Literal(repository_id), dimensions=sql.Literal(parameters["dimensions"])
     )
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(

@@ -14,9 +14,10 @@ from uuid import UUID
 import numpy as np
 from django.contrib.postgres.search import SearchVectorField
 from django.db import connection, transaction
-from django.db.models import F, FloatField, Func, Lookup, Q, QuerySet, Value
+from django.db.models import Case, F, FloatField, Func, Lookup, Q, QuerySet, Value, When
+from django.db.models.functions import Cast
 from numpy.typing import NDArray
-from pgvector.django import CosineDistance
+from pgvector.django import CosineDistance, HalfVectorField
 
 from codemem.accounts.values import Action, Caller
 from codemem.postgres.indexes import standing
@@ -108,7 +109,7 @@ def nearest(
     Four queries, and two more for each namespace that is large enough for indexes of its own.
     """
     _widen_index_scans()
-    vectors, words = _indexed(query.namespace_ids)
+    vectors, words = _indexed(query.namespace_ids, vector)
     by_vector: list[Ranked] = []
     by_words: list[Ranked] = []
     if vector is not None:
@@ -126,8 +127,19 @@ def nearest(
 def nearest_by_vector(rows: QuerySet[Memory], vector: QuestionVector) -> QuerySet[Memory, Ranked]:
     """Return (cosine distance, id), nearest first; exact, or by the namespace's HNSW index."""
     same_model = rows.filter(embedding_fingerprint=vector.fingerprint)
-    ranked = same_model.annotate(distance=CosineDistance("embedding", vector.values))
+    ranked = same_model.annotate(distance=_distance(vector))
     return ranked.order_by("distance").values_list("distance", "pk")[:PER_GENERATOR]
+
+
+def distance_to(vector: QuestionVector) -> Case:
+    """Return the cosine distance of rows of the question's model; None for those of others.
+
+    The condition stands around the distance, because lengths that differ are an error.
+    """
+    return Case(
+        When(embedding_fingerprint=vector.fingerprint, then=_distance(vector)),
+        output_field=FloatField(),
+    )
 
 
 def nearest_by_bm25(
@@ -163,6 +175,12 @@ def nearest_by_rank(rows: QuerySet[Memory], terms: Sequence[str]) -> QuerySet[Me
     return ranked.order_by("distance", "-pk").values_list("distance", "pk")[:PER_GENERATOR]
 
 
+def _distance(vector: QuestionVector) -> CosineDistance:
+    # The cast makes it the expression of the model's indexes, of which each has one length.
+    embedding = Cast("embedding", HalfVectorField(dimensions=len(vector.values)))
+    return CosineDistance(embedding, vector.values)
+
+
 def _in(namespace_ids: Sequence[UUID]) -> Q:
     # A namespace's own indexes apply only where it is compared with one value. (Django prepares no
     # statements here, so Postgres plans with the value itself and a parameter is as good as a
@@ -178,9 +196,12 @@ def _apart(namespace_ids: Sequence[UUID], indexed: frozenset[UUID]) -> list[list
     return [[key] for key in namespace_ids if key in indexed] + ([small] if small else [])
 
 
-def _indexed(namespace_ids: Sequence[UUID]) -> tuple[frozenset[UUID], frozenset[UUID]]:
-    """Return the namespaces with a vector index, and those with a BM25 index."""
-    vectors = {indexes.vectors_index(key): key for key in namespace_ids}
+def _indexed(
+    namespace_ids: Sequence[UUID], vector: QuestionVector | None
+) -> tuple[frozenset[UUID], frozenset[UUID]]:
+    """Return the namespaces with an index of the question's model, and those with a BM25 index."""
+    model = vector.fingerprint if vector else ""
+    vectors = {indexes.vectors_index(key, fingerprint=model): key for key in namespace_ids}
     words = {indexes.bm25_index(key): key for key in namespace_ids}
     built = standing([*vectors, *words])
     return (

@@ -2,9 +2,12 @@
 
 Small namespaces are scanned exactly and need none. A large one has two indexes of its own, by
 vector and by words, so that its searches see its rows only: filtering after a shared index would
-leave a small namespace beside a huge one without answers, and mix their word statistics.
+leave a small namespace beside a huge one without answers, and mix their word statistics. An index
+by vector holds the vectors of one model, which alone have one length and compare with each other.
 """
 
+import hashlib
+from collections.abc import Iterator
 from uuid import UUID
 
 from django.db import connection
@@ -19,11 +22,14 @@ from memory.models import Memory
 INDEXED_FROM_ROWS = 5_000
 
 _LOCK = "memory.search_indexes"
-_PREFIXES = ("memory_vectors_", "memory_bm25_", "memory_lexemes_")
+_VECTORS = "memory_vectors_"
+_PREFIXES = (_VECTORS, "memory_bm25_", "memory_lexemes_")
 
 
-def vectors_index(namespace_id: UUID) -> str:
-    return f"memory_vectors_{namespace_id.hex}"
+def vectors_index(namespace_id: UUID, *, fingerprint: str) -> str:
+    """Return the name of a namespace's index of one model's vectors."""
+    model = hashlib.sha256(fingerprint.encode()).hexdigest()[:8]
+    return f"{_VECTORS}{namespace_id.hex}_{model}"
 
 
 def bm25_index(namespace_id: UUID) -> str:
@@ -33,13 +39,15 @@ def bm25_index(namespace_id: UUID) -> str:
 def ensure_vector_indexes(*, from_rows: int = INDEXED_FROM_ROWS) -> list[str]:
     """Build what large namespaces lack, one after the other, and return the new indexes' names.
 
-    Runs outside a transaction. Safe to run twice and to kill: what a killed build left is dropped.
+    Those of a model of which a namespace has no vectors any more go. Runs outside a transaction.
+    Safe to run twice and to kill: what a killed build left is dropped.
     """
     with indexes.building(_LOCK) as is_alone:
         if not is_alone:
             return []
         indexes.drop(_broken())
-        wanted = [item for namespace_id in _large(from_rows) for item in _indexes_of(namespace_id)]
+        indexes.drop(_left_behind())
+        wanted = [*_vector_indexes(from_rows), *_words_indexes(from_rows)]
         present = indexes.standing(name for name, _ in wanted)
         return [
             indexes.build(name, table="memory_memory", using=using)
@@ -48,33 +56,81 @@ def ensure_vector_indexes(*, from_rows: int = INDEXED_FROM_ROWS) -> list[str]:
         ]
 
 
-def _large(from_rows: int) -> list[UUID]:
-    rows = (
+def _vector_indexes(from_rows: int) -> Iterator[tuple[str, sql.Composed]]:
+    """Yield name and definition; namespace and model are literals, as partial indexes demand."""
+    held = (
+        Memory.objects.filter(state=Memory.State.ACTIVE, embedding_fingerprint__gt="")
+        .order_by("namespace_id", "embedding_fingerprint")
+        .values_list("namespace_id", "embedding_fingerprint")
+        .annotate(held=Count("pk"))
+        .filter(held__gt=from_rows)
+    )
+    for namespace_id, fingerprint, _ in held:
+        definition = sql.SQL(
+            "USING hnsw ((embedding::halfvec({})) halfvec_cosine_ops)"
+            " WITH (m = 16, ef_construction = 64)"
+            " WHERE namespace_id = {} AND state = 'active' AND embedding_fingerprint = {}"
+        ).format(
+            sql.Literal(_dimensions(fingerprint)),
+            sql.Literal(str(namespace_id)),
+            sql.Literal(fingerprint),
+        )
+        yield vectors_index(namespace_id, fingerprint=fingerprint), definition
+
+
+def _words_indexes(from_rows: int) -> Iterator[tuple[str, sql.Composed]]:
+    held = (
         Memory.objects.filter(state=Memory.State.ACTIVE)
         .order_by("namespace_id")
         .values("namespace_id")
         .annotate(held=Count("pk"))
         .filter(held__gt=from_rows)
     )
-    return [row["namespace_id"] for row in rows]
+    has_bm25 = indexes.serves_bm25()
+    for row in held:
+        namespace_id = row["namespace_id"]
+        rows = sql.SQL("WHERE namespace_id = {} AND state = 'active'").format(
+            sql.Literal(str(namespace_id))
+        )
+        if has_bm25:
+            words = sql.SQL("USING bm25 (tokens) WITH (text_config = 'simple') {}").format(rows)
+            yield bm25_index(namespace_id), words
+        else:
+            yield (
+                f"memory_lexemes_{namespace_id.hex}",
+                sql.SQL("USING gin (lexemes) {}").format(rows),
+            )
 
 
-def _indexes_of(namespace_id: UUID) -> list[tuple[str, sql.Composed]]:
-    """Return name and definition; the namespace is a literal, as a partial index demands."""
-    rows = sql.SQL("WHERE namespace_id = {} AND state = 'active'").format(
-        sql.Literal(str(namespace_id))
+def _dimensions(fingerprint: str) -> int:
+    """Return the length of a model's vectors, as any of its rows has it."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT vector_dims(embedding) FROM memory_memory"
+            " WHERE embedding_fingerprint = %s AND embedding IS NOT NULL LIMIT 1",
+            [fingerprint],
+        )
+        return int(cursor.fetchone()[0])
+
+
+def _left_behind() -> list[str]:
+    """Return the standing indexes of models of which no active memory there has a vector."""
+    held = (
+        Memory.objects.filter(state=Memory.State.ACTIVE, embedding_fingerprint__gt="")
+        .order_by()
+        .values_list("namespace_id", "embedding_fingerprint")
+        .distinct()
     )
-    vectors = sql.SQL(
-        "USING hnsw (embedding halfvec_cosine_ops) WITH (m = 16, ef_construction = 64) {}"
-    )
-    if indexes.serves_bm25():
-        words = (bm25_index(namespace_id), "USING bm25 (tokens) WITH (text_config = 'simple') {}")
-    else:
-        words = (f"memory_lexemes_{namespace_id.hex}", "USING gin (lexemes) {}")
-    return [
-        (vectors_index(namespace_id), vectors.format(rows)),
-        (words[0], sql.SQL(words[1]).format(rows)),
-    ]
+    used = {
+        vectors_index(namespace_id, fingerprint=fingerprint) for namespace_id, fingerprint in held
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT relname FROM pg_class JOIN pg_index ON indexrelid = pg_class.oid"
+            " WHERE indrelid = 'memory_memory'::regclass AND starts_with(relname, %s)",
+            [_VECTORS],
+        )
+        return [name for (name,) in cursor.fetchall() if name not in used]
 
 
 def _broken() -> list[str]:

@@ -15,7 +15,6 @@ from uuid import UUID
 import structlog
 from django.conf import settings
 from django.db.models import FloatField, Q, Value
-from pgvector.django import CosineDistance
 
 from codemem import embedding
 from codemem.accounts.values import Action, Caller
@@ -164,7 +163,7 @@ def _pool(
     distance = (
         Value(None, output_field=FloatField())
         if question.vector is None
-        else CosineDistance("embedding", question.vector.values)
+        else candidates.distance_to(question.vector)
     )
     return [
         _Candidate(*row)

@@ -146,7 +146,7 @@ class SymbolVersion(models.Model):
     tokens = models.TextField(blank=True)
     # Content address of what was embedded: a moved or copied symbol embeds nothing again.
     embedding_digest = models.BinaryField(max_length=32)
-    embedding = HalfVectorField(dimensions=384, null=True)
+    embedding = HalfVectorField(null=True)
     embedding_fingerprint = models.CharField(max_length=100, blank=True)
     valid_from = models.BigIntegerField()
     valid_to = models.BigIntegerField(null=True)

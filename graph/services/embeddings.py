@@ -14,7 +14,7 @@ _STATEMENT = """
 
 
 def store_symbol_embeddings(*, vectors: Mapping[bytes, Sequence[float]], fingerprint: str) -> int:
-    """Store vectors (384 numbers, unit length) by embedding digest; return how many rows got one.
+    """Store vectors (unit length) by embedding digest; return how many rows got one.
 
     `fingerprint` names the model: vectors of different models are never compared.
     """

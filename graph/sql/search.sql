@@ -59,9 +59,9 @@ order by score desc, symbol.path, symbol.local_name, symbol.kind, symbol.ordinal
 limit %(limit)s
 
 -- name: by_meaning_indexed
--- The same through the index of one large repository, whose id is a literal, as a partial index demands:
--- the index yields nearest rows, and goes on until enough of them pass the filters.
-select symbol.id, 1 - (version.embedding <=> %(vector)s::halfvec) as score
+-- The same through one large repository's index of the model: id and length are literals, as the index's
+-- own are. The index yields nearest rows, and goes on until enough of them pass the filters.
+select symbol.id, 1 - (version.embedding::halfvec({dimensions}) <=> %(vector)s::halfvec) as score
 from graph_symbolversion version
 join graph_symbol symbol on symbol.id = version.symbol_id
 where version.repository_id = {repository} and version.layer = 0 and version.valid_to is null
@@ -69,7 +69,7 @@ where version.repository_id = {repository} and version.layer = 0 and version.val
     and (%(kind)s::text is null or symbol.kind = %(kind)s)
     and (%(language)s::text is null or version.language = %(language)s)
     and starts_with(symbol.path, %(prefix)s)
-order by version.embedding <=> %(vector)s::halfvec
+order by version.embedding::halfvec({dimensions}) <=> %(vector)s::halfvec
 limit %(limit)s
 
 -- name: by_meaning

@@ -95,7 +95,7 @@ class Memory(models.Model):
         output_field=SearchVectorField(),
         db_persist=True,
     )
-    embedding = HalfVectorField(dimensions=384, null=True)
+    embedding = HalfVectorField(null=True)
     embedding_fingerprint = models.CharField(max_length=100, blank=True)
 
     class Meta:

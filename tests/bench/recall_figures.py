@@ -44,14 +44,15 @@ _PARTS: Final = (
 _EMBEDDING: Final = "embed the question"
 _REST: Final = "the rest: load rows, evidence, sort"
 
-# The namespace is a literal, as a partial index demands of a prepared statement.
+# Namespace and model are literals, as a partial index demands of a prepared statement.
 _BARE_VECTORS: Final[LiteralString] = """
-    select id, embedding <=> %s as distance from memory_memory
-    where namespace_id = {} and state = 'active' order by distance limit %s
+    select id, embedding::halfvec({dimensions}) <=> %s as distance from memory_memory
+    where namespace_id = {namespace} and state = 'active' and embedding_fingerprint = {model}
+    order by distance limit %s
 """
 _BARE_WORDS: Final[LiteralString] = """
-    select id, tokens <@> to_bm25query(%s, {}) as score from memory_memory
-    where namespace_id = {} and state = 'active' order by score limit %s
+    select id, tokens <@> to_bm25query(%s, {index}) as score from memory_memory
+    where namespace_id = {namespace} and state = 'active' order by score limit %s
 """
 
 
@@ -94,14 +95,13 @@ def _end_to_end(
     texts = questions.new()
     # Under other words, or the vector that is to be timed would be remembered.
     vectors = provider.embed([f"{text} " for text in texts], kind="document")
-    statements = [
-        sql.SQL(text).format(*([sql.Literal(name)] if name else []), sql.Literal(key))
-        for key in [str(data.namespace_id)]
-        for text, name in (
-            (_BARE_VECTORS, ""),
-            (_BARE_WORDS, indexes.bm25_index(data.namespace_id)),
-        )
-    ]
+    names = {
+        "namespace": sql.Literal(str(data.namespace_id)),
+        "model": sql.Literal(provider.fingerprint),
+        "dimensions": sql.Literal(provider.dimensions),
+        "index": sql.Literal(indexes.bm25_index(data.namespace_id)),
+    }
+    statements = [sql.SQL(text).format(**names) for text in (_BARE_VECTORS, _BARE_WORDS)]
 
     def both_statements(asked: tuple[str, NDArray[np.float32]]) -> int:
         text, vector = asked

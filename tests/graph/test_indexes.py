@@ -1,11 +1,13 @@
 """Vector indexes of large repositories: built beside everything else, and searched like a scan."""
 
+from uuid import UUID
+
 import psycopg
 import pytest
 from django.db import connection
 
 from graph import indexes, search, services
-from graph.indexes import ensure_vector_indexes, vectors_index, with_vectors_index
+from graph.indexes import ensure_vector_indexes
 from graph.models import Repository, SymbolVersion
 from graph.search import Mode, QueryVector
 from graph.values import NodeKind
@@ -32,7 +34,16 @@ def repositories(namespace):
     yield made
     with connection.cursor() as cursor:
         for repository in made:
-            cursor.execute(f"DROP INDEX IF EXISTS {vectors_index(repository.pk)}")
+            for model in (MODEL, "long"):
+                cursor.execute(f"DROP INDEX IF EXISTS {vectors_index(repository, model)}")
+
+
+def vectors_index(repository: Repository, model: str = MODEL) -> str:
+    return indexes.vectors_index(repository.pk, fingerprint=model)
+
+
+def with_index(*repositories: Repository) -> list[UUID]:
+    return indexes.with_vectors_index([one.pk for one in repositories], fingerprint=MODEL)
 
 
 def nearest(*repositories: Repository, axis: int, **given) -> list[tuple[str, float]]:
@@ -48,8 +59,8 @@ def nearest(*repositories: Repository, axis: int, **given) -> list[tuple[str, fl
 
 def test_only_large_repositories_get_an_index_and_only_once(repositories):
     large, small = repositories
-    assert ensure_vector_indexes(from_symbols=3) == [vectors_index(large.pk)]
-    assert with_vectors_index([large.pk, small.pk]) == [large.pk]
+    assert ensure_vector_indexes(from_symbols=3) == [vectors_index(large)]
+    assert with_index(large, small) == [large.pk]
     assert ensure_vector_indexes(from_symbols=3) == []
 
 
@@ -73,13 +84,14 @@ def test_the_planner_reads_the_index(repositories):
             cursor.execute(
                 "EXPLAIN SELECT id FROM graph_symbolversion version"
                 f" WHERE repository_id = '{large.pk}' AND layer = 0 AND valid_to IS NULL"
-                " ORDER BY embedding <=> %s::halfvec LIMIT 3",
+                f" AND embedding_fingerprint = '{MODEL}'"
+                " ORDER BY embedding::halfvec(384) <=> %s::halfvec LIMIT 3",
                 [str(unit(1))],
             )
             plan = "\n".join(line for (line,) in cursor.fetchall())
         finally:
             cursor.execute("RESET enable_seqscan; RESET enable_sort")
-    assert vectors_index(large.pk) in plan
+    assert vectors_index(large) in plan
 
 
 def test_an_index_without_a_repository_goes(repositories):
@@ -91,7 +103,31 @@ def test_an_index_without_a_repository_goes(repositories):
     with connection.cursor() as cursor:
         cursor.execute("SELECT to_regclass('graph_vectors_0') IS NULL")
         assert cursor.fetchone()[0]
-    assert with_vectors_index([large.pk]) == [large.pk]
+    assert with_index(large) == [large.pk]
+
+
+def test_models_of_different_lengths_live_side_by_side_and_are_never_compared(repositories):
+    large, small = repositories
+    ensure_vector_indexes(from_symbols=3)
+    version = SymbolVersion.objects.filter(repository=large, symbol__name="f1").get()
+    SymbolVersion.objects.filter(pk=version.pk).update(
+        embedding=[1.0] + 511 * [0.0], embedding_fingerprint="long"
+    )
+    assert "f1" not in {name for name, _ in nearest(large, axis=1, limit=10)}
+    hits = search.search_symbols(
+        repository_ids=[large.pk],
+        query="",
+        mode=Mode.SEMANTIC,
+        embedded=QueryVector(vector=[1.0] + 511 * [0.0], fingerprint="long"),
+    )
+    assert [(hit.node.name, hit.score) for hit in hits] == [("f1", 1.0)]
+    assert ensure_vector_indexes(from_symbols=1) == [
+        vectors_index(large, "long"),
+        vectors_index(small),
+    ]
+    SymbolVersion.objects.filter(pk=version.pk).update(embedding=None, embedding_fingerprint="")
+    ensure_vector_indexes(from_symbols=3)
+    assert indexes.with_vectors_index([large.pk], fingerprint="long") == []
 
 
 def test_one_process_builds_at_a_time(repositories, monkeypatch):
@@ -108,4 +144,4 @@ def test_one_process_builds_at_a_time(repositories, monkeypatch):
         other.execute("SELECT pg_advisory_lock(hashtextextended('graph.vector_indexes.test', 0))")
         assert ensure_vector_indexes(from_symbols=3) == []
         other.execute("SELECT pg_advisory_unlock_all()")
-    assert ensure_vector_indexes(from_symbols=3) == [vectors_index(large.pk)]
+    assert ensure_vector_indexes(from_symbols=3) == [vectors_index(large)]

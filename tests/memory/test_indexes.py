@@ -11,6 +11,7 @@ from codemem.accounts.values import Caller
 from codemem.postgres.indexes import standing
 from memory import candidates, indexes
 from memory.candidates import QuestionVector
+from memory.models import Memory
 from memory.services import ensure_vector_indexes
 from memory.values import MemoryType, RecallQuery
 from tests import factories
@@ -40,13 +41,17 @@ def own_indexes() -> set[str]:
         return {name for (name,) in cursor.fetchall()}
 
 
+def vectors_index(namespace: Namespace, model: str = WordModel().fingerprint) -> str:
+    return indexes.vectors_index(namespace.pk, fingerprint=model)
+
+
 def run(statement: str) -> None:
     with connection.cursor() as cursor:
         cursor.execute(statement)
 
 
 def test_a_large_namespace_gets_its_indexes_once(large: Namespace):
-    names = {indexes.vectors_index(large.pk), indexes.bm25_index(large.pk)}
+    names = {vectors_index(large), indexes.bm25_index(large.pk)}
     assert own_indexes() == names
     assert standing(names) == names
     assert ensure_vector_indexes(from_rows=LARGE) == []
@@ -59,7 +64,7 @@ def test_a_small_namespace_gets_none(store: Store):
 
 
 def test_what_a_killed_build_left_is_replaced(large: Namespace):
-    name = indexes.vectors_index(large.pk)
+    name = vectors_index(large)
     run(f"DROP INDEX {name}")
     with pytest.raises(DatabaseError):  # a build that fails leaves an invalid index behind
         run(
@@ -101,7 +106,7 @@ def test_searches_of_a_large_namespace_use_its_indexes(
         # A hundred rows are scanned sooner than an index; a hundred thousand are not.
         for way in ("seqscan", "bitmapscan", "sort"):
             run(f"SET LOCAL enable_{way} = off")
-        assert indexes.vectors_index(large.pk) in by_vector.explain()
+        assert vectors_index(large) in by_vector.explain()
         assert indexes.bm25_index(large.pk) in by_words.explain()
 
 
@@ -120,3 +125,39 @@ def test_a_rare_filter_in_a_large_namespace_still_finds_its_rows(
     store("Deploy step of the depot.", memory_type="rule")
     answer = ask("deploy step", memory_types=frozenset({MemoryType.RULE}))
     assert [hit.memory.content for hit in answer.hits] == ["Deploy step of the depot."]
+
+
+class LongModel(WordModel):
+    """Another model, with vectors of another length."""
+
+    dimensions = 512
+
+
+def test_models_of_different_lengths_live_side_by_side_and_are_never_compared(
+    large: Namespace, store: Store, ask: Ask
+):
+    other = LongModel("words-2")
+    store("Deploy the depot on Mondays.", provider=other)
+    by_other = ask("deploy depot on mondays", provider=other, k=10).hits
+    assert by_other[0].memory.content == "Deploy the depot on Mondays."
+    assert by_other[0].parts.vector == 1.0
+    # The question's words find those of the first model, whose vectors say nothing to it.
+    assert {hit.parts.vector for hit in by_other[1:]} <= {0.0}
+    by_first = ask("deploy depot on mondays", k=50).hits
+    (depot,) = (hit for hit in by_first if hit.memory.content.startswith("Deploy the depot"))
+    assert depot.parts.vector == 0.0
+
+
+def test_each_model_gets_an_index_of_its_own_and_loses_it_with_its_last_vector(
+    large: Namespace, store: Store
+):
+    other = LongModel("words-2")
+    for number in range(3):
+        store(f"Return parcel{number}.", provider=other)
+    assert ensure_vector_indexes(from_rows=2) == [vectors_index(large, "words-2")]
+    Memory.objects.filter(embedding_fingerprint="words-2").update(
+        embedding=None, embedding_fingerprint=""
+    )
+    ensure_vector_indexes(from_rows=LARGE)
+    assert vectors_index(large, "words-2") not in own_indexes()
+    assert vectors_index(large) in own_indexes()
