@@ -8,6 +8,7 @@ graph (label RELATES_TO), where the memory is the vertex `number`.
 from memory.models.anchors import Anchor
 from memory.models.consolidation import ConsolidationChange, ConsolidationRun
 from memory.models.entities import MemoryEntity
+from memory.models.language import LanguageUse
 from memory.models.memory import Memory
 from memory.models.review import ReviewItem
 from memory.models.use import Feedback, MemoryUse
@@ -18,6 +19,7 @@ __all__ = [
     "ConsolidationChange",
     "ConsolidationRun",
     "Feedback",
+    "LanguageUse",
     "Memory",
     "MemoryEntity",
     "MemoryUse",

@@ -8,7 +8,11 @@ from codemem.accounts.models import Namespace, new_id
 
 
 class ConsolidationRun(models.Model):
-    """One run of one cycle over one namespace; `report` has the figures before and after."""
+    """One run of one cycle over one namespace; `report` has the figures before and after.
+
+    Its parts are "shared" and, by their authors' ids, what was done to private memories, which
+    their authors alone are shown.
+    """
 
     class Cycle(models.TextChoices):
         DECAY = "decay"
@@ -18,17 +22,21 @@ class ConsolidationRun(models.Model):
         FORGET = "forget"
 
     class State(models.TextChoices):
+        QUEUED = "queued"
         RUNNING = "running"
         DONE = "done"
         FAILED = "failed"
         UNDONE = "undone"
+        CANCELLED = "cancelled"
 
     id = models.UUIDField(primary_key=True, default=new_id, editable=False)
     namespace = models.ForeignKey(Namespace, models.CASCADE, related_name="consolidation_runs")
     cycle = models.CharField(max_length=10, choices=Cycle.choices)
     is_dry = models.BooleanField(default=False)
     policy = models.JSONField(default=dict)
-    state = models.CharField(max_length=8, choices=State.choices, default=State.RUNNING)
+    state = models.CharField(max_length=9, choices=State.choices, default=State.QUEUED)
+    is_cancelled = models.BooleanField(default=False)  # asked for; the run stops at its next step
+    attempts = models.PositiveSmallIntegerField(default=0)
     asked_by = models.CharField(max_length=150)  # a user's name, or "schedule"
     started_at = models.DateTimeField()
     finished_at = models.DateTimeField(null=True, blank=True)
@@ -50,9 +58,11 @@ class ConsolidationChange(models.Model):
 
     id = models.BigAutoField(primary_key=True)
     run = models.ForeignKey(ConsolidationRun, models.CASCADE, related_name="changes")
-    kind = models.CharField(max_length=20)  # created, updated, retired, linked, unlinked, counted
-    subject = models.CharField(max_length=200)  # a memory's id, or an edge's ends and verb
-    before = models.JSONField(null=True)
+    kind = models.CharField(max_length=20)  # created, updated, removed, linked, unlinked, proposed
+    # A table and a key ("memory_memory:<id>"), or a link ("link:<id>"); whose it is comes last.
+    subject = models.CharField(max_length=200)
+    memory_id = models.UUIDField(null=True, db_index=True)
+    before = models.JSONField(null=True)  # of a row: the columns that are different
     after = models.JSONField(null=True)
 
     class Meta:
