@@ -68,6 +68,8 @@ class Memory(models.Model):
     model = models.CharField(max_length=100, blank=True)  # the language model behind the agent
     session_id = models.CharField(max_length=200, blank=True)
     source = models.CharField(max_length=20, default="tool")  # tool, hook, import, consolidation
+    # Of what came in an archive: `by` and `at` are what we know, `source` is what it claims.
+    imported = models.JSONField(default=dict, blank=True, editable=False)
     idempotency_key = models.CharField(max_length=200, blank=True)
     token_id = models.UUIDField(null=True, editable=False)
     created_at = models.DateTimeField(default=timezone.now)
