@@ -17,6 +17,7 @@ class Work(IntEnum):
     FINDINGS = 6
     SCIP = 7
     CROSSING = 7
+    MEMORIES = 8
 
 
 @contextmanager

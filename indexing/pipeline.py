@@ -27,7 +27,7 @@ from graph import queries as graph_queries
 from graph import services as graph
 from graph.models import Repository
 from graph.values import Delta, PutReport, RevisionValue, Snapshot
-from indexing import dependencies, queries, services
+from indexing import dependencies, memories, queries, services
 from indexing.answers import Answers
 from indexing.contents import NOT_REMEMBERED, Content, Unread, facts_of
 from indexing.deltas import (
@@ -460,10 +460,15 @@ def _fetched(run: _Run, repository: Repository) -> Mirror:
     """Return the mirror as the remote is now; notes the default branch if nobody chose one."""
     refuse_foreign_path(repository.url)
     mirror = Mirror.create(mirror_path(repository.pk))
+    before = mirror.branches()
     mirror.fetch(
         repository.url,
         timeout_seconds=settings.FETCH_TIMEOUT_SECONDS,
         on_progress=lambda _line: run.note_sometimes(IndexRun.Step.FETCHING),
+    )
+    # Where a branch led that is gone: whether it was merged is asked of its last commit.
+    memories.branches_gone(
+        repository_id=repository.pk, before=before, after=mirror.branches().keys()
     )
     if not repository.default_branch:
         repository.default_branch = mirror.default_branch(repository.url)

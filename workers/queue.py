@@ -27,6 +27,7 @@ _RANK_AFTER_SECONDS = 5
 _FIND_AFTER_SECONDS = 5
 _RANK_NAMESPACE_AFTER_SECONDS = 60
 _REFINE_AFTER_SECONDS = 30
+_SETTLE_AFTER_SECONDS = 10
 
 
 class Queue(StrEnum):
@@ -112,6 +113,20 @@ def find_findings(*, repository_id: UUID) -> None:
         Queue.ANALYSIS,
         delay_seconds=_FIND_AFTER_SECONDS,
         repository_id=str(repository_id),
+    )
+
+
+def settle_memories(*, repository_id: UUID, ref: str) -> None:
+    """Have anchors checked that a push touched, and memories of merged branches promoted.
+
+    A little later, so that what manifests declare is read by then.
+    """
+    _send(
+        "workers.tasks.memories.settle",
+        Queue.MAINTENANCE,
+        delay_seconds=_SETTLE_AFTER_SECONDS,
+        repository_id=str(repository_id),
+        ref=ref,
     )
 
 

@@ -5,6 +5,7 @@ and finds nothing outside of them.
 """
 
 from graph.queries.analyses import AnalysisValue, NotRanked, repositories_to_rank
+from graph.queries.citations import CitedSymbol, blobs_of, cited_symbols, symbols_named
 from graph.queries.co_changes import CoChanged, co_changed_with
 from graph.queries.crossing import (
     ImportedPlace,
@@ -58,6 +59,7 @@ from graph.queries.repositories import (
 __all__ = [
     "Algorithm",
     "AnalysisValue",
+    "CitedSymbol",
     "CoChanged",
     "DependencyCycle",
     "Group",
@@ -69,6 +71,8 @@ __all__ = [
     "NotRanked",
     "OuterTarget",
     "Severity",
+    "blobs_of",
+    "cited_symbols",
     "co_changed_with",
     "count_dependents",
     "counts",
@@ -98,6 +102,7 @@ __all__ = [
     "related_groups",
     "repositories_to_rank",
     "scores_of",
+    "symbols_named",
     "symbols_to_embed",
     "traverse",
     "tree",

@@ -136,7 +136,7 @@ def link_all(*, namespace_id: UUID, links: Sequence[NewLink], actor: str, now: d
             statement,
             [[link.source for link in links], [link.target for link in links], properties],
         )
-        return cursor.rowcount
+        return int(cursor.rowcount)
 
 
 def _edges(namespace_id: UUID) -> sql.Identifier:

@@ -5,7 +5,7 @@ again at any time. A memory's links to code and to other memories are edges of t
 graph (label RELATES_TO), where the memory is the vertex `number`.
 """
 
-from memory.models.anchors import Anchor
+from memory.models.anchors import Anchor, AnchorsChecked, MemoryBranch
 from memory.models.consolidation import ConsolidationChange, ConsolidationRun
 from memory.models.entities import MemoryEntity
 from memory.models.language import LanguageUse
@@ -16,11 +16,13 @@ from memory.models.versions import MemoryVersion
 
 __all__ = [
     "Anchor",
+    "AnchorsChecked",
     "ConsolidationChange",
     "ConsolidationRun",
     "Feedback",
     "LanguageUse",
     "Memory",
+    "MemoryBranch",
     "MemoryEntity",
     "MemoryUse",
     "MemoryVersion",

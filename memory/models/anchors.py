@@ -37,6 +37,8 @@ class Anchor(models.Model):
     package = models.TextField(blank=True)  # as in the graph: pkg:pypi:django
     commit = models.CharField(max_length=64, blank=True)  # where it was cited
     content_hash = models.BinaryField(max_length=32, null=True)  # SHA-256 of what was cited
+    # Of the file, when `state` was found: as long as a view shows this content, the state holds.
+    blob = models.CharField(max_length=64, blank=True)
     state = models.CharField(max_length=10, choices=State.choices, default=State.UNVERIFIED)
     detail = models.TextField(blank=True)  # a sentence: what is different
     checked_commit = models.CharField(max_length=64, blank=True)
@@ -51,3 +53,33 @@ class Anchor(models.Model):
 
     def __str__(self) -> str:
         return self.symbol or self.path or self.package or self.pattern
+
+
+class AnchorsChecked(models.Model):
+    """Up to which commit of the default branch a repository's anchors were checked."""
+
+    repository = models.OneToOneField(
+        Repository, models.CASCADE, primary_key=True, related_name="anchors_checked"
+    )
+    commit = models.CharField(max_length=64)
+    at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.repository_id} at {self.commit[:12]}"
+
+
+class MemoryBranch(models.Model):
+    """A branch that memories were stored for: where it led last, and since when it is gone."""
+
+    repository = models.ForeignKey(Repository, models.CASCADE, related_name="memory_branches")
+    name = models.CharField(max_length=255)
+    head = models.CharField(max_length=64, blank=True)
+    gone_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint("repository", "name", name="memory_branch_once"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name

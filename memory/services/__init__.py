@@ -2,7 +2,27 @@
 
 from memory.indexes import ensure_vector_indexes
 from memory.queries import MemoryUnknown
+from memory.services.anchoring import (
+    AnchorValue,
+    DraftAnchor,
+    anchor_memory,
+    anchors_of,
+    check_anchors,
+    checked_commit,
+    count_drifted,
+    drafted,
+    list_drifted,
+    memories_anchored_at,
+    note_checked,
+)
 from memory.services.linking import LinkUnknown, NodesApart, WeightInvalid, associate
+from memory.services.promotion import (
+    Promotion,
+    branches_with_memories,
+    expire_branch,
+    note_branch_heads,
+    promote_branch,
+)
 from memory.services.retirement import MemoryTaken, delete_memory, restore_memory
 from memory.services.review import (
     Decision,
@@ -23,8 +43,10 @@ from memory.services.versioning import Change, MemoryChanged, record_version, re
 from memory.wording import MemoryInvalid
 
 __all__ = [
+    "AnchorValue",
     "Change",
     "Decision",
+    "DraftAnchor",
     "LinkUnknown",
     "MemoryChanged",
     "MemoryInvalid",
@@ -32,6 +54,7 @@ __all__ = [
     "MemoryUnknown",
     "NamespaceUnknown",
     "NodesApart",
+    "Promotion",
     "ProposalDecided",
     "ProposalInvalid",
     "ProposalOvertaken",
@@ -39,14 +62,27 @@ __all__ = [
     "RepositoryUnknown",
     "RightMissing",
     "WeightInvalid",
+    "anchor_memory",
+    "anchors_of",
     "associate",
+    "branches_with_memories",
+    "check_anchors",
+    "checked_commit",
     "close_overtaken",
+    "count_drifted",
     "decide",
     "delete_memory",
+    "drafted",
     "embed_missing",
     "ensure_vector_indexes",
+    "expire_branch",
     "expire_due",
     "get_proposal",
+    "list_drifted",
+    "memories_anchored_at",
+    "note_branch_heads",
+    "note_checked",
+    "promote_branch",
     "propose",
     "record_version",
     "record_versions",

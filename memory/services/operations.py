@@ -3,7 +3,9 @@
 A machine that wants more than this to be decidable adds a function here.
 """
 
-from memory.services import linking, retirement, review
+from memory import queries
+from memory.models import Memory
+from memory.services import linking, promotion, retirement, review
 from memory.services.review import Approval
 from memory.values import RelationshipKind
 
@@ -32,3 +34,15 @@ def associate(approval: Approval) -> None:
         weight=float(approval.arguments.get("weight", 1.0)),
         now=approval.now,
     )
+
+
+@review.operation("promote")
+def promote(approval: Approval) -> None:
+    """Let the first memory, of a merged branch, hold on every branch; the others stay."""
+    memory_id = approval.memory_ids[0]
+    rows = queries.visible_memories(caller=approval.caller, now=approval.now)
+    memory = rows.select_for_update(of=("self",)).filter(pk=memory_id).first()
+    if memory is None:
+        raise queries.unknown(memory_id)
+    if memory.branch and memory.state == Memory.State.ACTIVE:
+        promotion.promote(memory, actor=approval.caller.username, now=approval.now)

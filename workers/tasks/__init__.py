@@ -1,5 +1,23 @@
 """The tasks, a module by topic; importing this package registers them."""
 
-from workers.tasks import findings, history, indexing, maintenance, ranking, scip, services
+from workers.tasks import (
+    findings,
+    history,
+    indexing,
+    maintenance,
+    memories,
+    ranking,
+    scip,
+    services,
+)
 
-__all__ = ["findings", "history", "indexing", "maintenance", "ranking", "scip", "services"]
+__all__ = [
+    "findings",
+    "history",
+    "indexing",
+    "maintenance",
+    "memories",
+    "ranking",
+    "scip",
+    "services",
+]
