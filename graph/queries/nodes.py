@@ -242,7 +242,7 @@ def _readings(
 def _is_symbol_id(text: str) -> Q:
     """Return the condition that `path#local~ordinal` is a symbol's id."""
     condition = Q(pk__in=[])
-    for path, local_name, ordinal in _symbol_readings(text):
+    for path, local_name, ordinal in symbol_readings(text):
         condition |= Q(symbol__path=path, symbol__local_name=local_name, symbol__ordinal=ordinal)
     return condition
 
@@ -252,10 +252,10 @@ def _id_readings(uid: str) -> Iterator[tuple[str, str | None, int]]:
     if uid.startswith("file:"):
         yield uid.removeprefix("file:"), None, 0
     elif uid.startswith("sym:"):
-        yield from _symbol_readings(uid.removeprefix("sym:"))
+        yield from symbol_readings(uid.removeprefix("sym:"))
 
 
-def _symbol_readings(text: str) -> Iterator[tuple[str, str, int]]:
+def symbol_readings(text: str) -> Iterator[tuple[str, str, int]]:
     """Yield the readings of `path#local~ordinal`: a path or a name may contain `#`."""
     for match in re.finditer("#", text):
         path, local = text[: match.start()], text[match.end() :]

@@ -1,0 +1,161 @@
+"""What people edited comes back: a changed file refines its memory, a new one becomes a memory.
+
+A file says which version it is an edit of. When the memory has gone on since, and the file says
+something else than that version did, nobody's words are overwritten: it is told as a conflict.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.db import transaction
+
+from codemem.accounts.values import Action
+from memory import queries
+from memory.models import Memory, MemoryVersion
+from memory.portability import reading
+from memory.portability.records import Fields, Line, Record, RecordInvalid, encoded
+from memory.portability.restoring import Restoration, Target
+from memory.services import rights, storing
+from memory.services.versioning import Change, MemoryChanged, apply_snapshot, record_version
+from memory.wording import MemoryInvalid
+
+# What a file changes, by its name there and on the row; everything else of a memory has operations
+# of its own, which say why.
+EDITABLE: Mapping[str, str] = {
+    "content": "content",
+    "type": "memory_type",
+    "tags": "tags",
+    "importance": "importance",
+    "confidence": "confidence",
+    "rationale": "rationale",
+    "alternatives": "alternatives",
+    "acceptance_criteria": "acceptance_criteria",
+    "evidence": "evidence",
+}
+_KEPT = ("state", "visibility", "repository", "branch", "expires_at", "pinned")
+_DEFAULT_TYPE = "context"
+_DEFAULTS: Mapping[str, object] = {"importance": 0.5, "confidence": 1.0}
+
+
+def take_edits(restoration: Restoration, target: Target, lines: Sequence[Line]) -> None:
+    """Take the rows of a table or the notes of a vault, each by itself."""
+    for line in lines:
+        if line.record is None:
+            restoration.report.refuse(line.number, line.problem)
+            continue
+        try:
+            _take(restoration, target, line.number, line.record)
+        except (
+            RecordInvalid,
+            MemoryInvalid,
+            MemoryChanged,
+            rights.RightMissing,
+        ) as error:
+            restoration.report.refuse(line.number, str(error))
+
+
+def _take(restoration: Restoration, target: Target, number: int, given: Record) -> None:
+    record = {"type": _DEFAULT_TYPE, **given}
+    key = Fields(record).optional_id("id")
+    if key is None:
+        _store(restoration, target, record)
+        return
+    found = restoration.present([restoration.resolved([key])[key]])
+    for memory in found.values():
+        _refine(restoration, target, memory, given)
+    if not found:
+        restoration.take_memories([Line(number=number, record=record | {"version": 1})])
+
+
+def _store(restoration: Restoration, target: Target, record: Record) -> None:
+    """Store a file that was never exported; the same words again are the same memory."""
+    record = restoration.fit(record)
+    fields = Fields(record)
+    if target.dry_run:
+        restoration.report.created += 1
+        return
+    outcome = storing.store_memory(
+        caller=target.caller,
+        namespace_id=target.namespace.pk,
+        repository_id=restoration.repository(fields.text("repository")),
+        branch=fields.text("branch"),
+        content=fields.text("content"),
+        memory_type=fields.text("type"),
+        importance=fields.share("importance", 0.5),
+        confidence=fields.share("confidence", 1.0),
+        tags=fields.texts("tags"),
+        expires_at=fields.time("expires_at"),
+        now=target.now,
+    )
+    if outcome.action == "created":
+        restoration.report.created += 1
+    else:
+        restoration.report.unchanged += 1
+
+
+@transaction.atomic
+def _refine(restoration: Restoration, target: Target, memory: Memory, given: Record) -> None:
+    record = restoration.fit(given)
+    here = reading.fields_of(memory, restoration.names)
+    changed = _differing(record, here)
+    if not changed:
+        restoration.report.unchanged += 1
+        return
+    version = Fields(record).count("version", memory.version)
+    if version != memory.version:
+        if not _differing(record, _as_of(memory, version, restoration)):
+            restoration.report.unchanged += 1
+            return
+        raise RecordInvalid(
+            f"The memory {memory.pk} is at version {memory.version} by now, and the file is an"
+            f" edit of version {version}: {', '.join(changed)} differ. Export it again and repeat"
+            " the edit there; nothing was changed."
+        )
+    if kept := [name for name in changed if name in _KEPT]:
+        raise RecordInvalid(f"A file does not change {kept[0]}; nothing of it was taken.")
+    is_own = memory.author_id == target.caller.user_id
+    action = Action.WRITE_MEMORY if is_own else Action.DELETE_ANY_MEMORY
+    rights.require(caller=target.caller, action=action, namespace_id=target.namespace.pk)
+    restoration.report.changed += 1
+    if not target.dry_run:
+        _write(target, memory, restoration.checked(record), changed)
+
+
+def _write(target: Target, memory: Memory, checked: Memory, changed: Sequence[str]) -> None:
+    row = Memory.objects.select_for_update(of=("self",)).get(pk=memory.pk)
+    if row.version != memory.version:
+        raise RecordInvalid(f"The memory {memory.pk} was changed at this moment; try again.")
+    record_version(
+        row,
+        change=Change.REFINED,
+        actor=target.caller,
+        now=target.now,
+        reason="Edited in an exported file.",
+    )
+    names = [EDITABLE[name] for name in changed]
+    apply_snapshot(row, {name: getattr(checked, name) for name in names})
+    row.save()
+
+
+def _differing(record: Record, here: Mapping[str, Any]) -> list[str]:
+    """Return which of a file's properties say something else; what a file lacks says nothing.
+
+    Except for lists and texts that were emptied: an export leaves out what is empty.
+    """
+    return [
+        name
+        for name in (*EDITABLE, *_KEPT)
+        if (name in record or (name in EDITABLE and name not in _DEFAULTS))
+        and encoded({name: record.get(name)}) != encoded({name: here.get(name)})
+        and not (name == "type" and name not in record)
+    ]
+
+
+def _as_of(memory: Memory, version: int, restoration: Restoration) -> Record:
+    """Return what a version said, as a file has it; what there never was says nothing."""
+    row = MemoryVersion.objects.filter(memory=memory, number=version).first()
+    if row is None:
+        return {}
+    past = Memory.objects.defer(*queries.SEARCH_COLUMNS).get(pk=memory.pk)
+    apply_snapshot(past, row.snapshot)
+    return reading.fields_of(past, restoration.names)
