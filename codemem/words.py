@@ -14,7 +14,7 @@ Text to be stored and questions about it go through the same functions, so both 
 import re
 import threading
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from itertools import islice, pairwise
 from typing import Final
@@ -34,8 +34,12 @@ def code_tokens(text: str, *, limit: int = MAX_TOKENS) -> list[str]:
     bytes of UTF-8; there are at most `limit` of them.
     """
     tokens: list[str] = []
-    for match in _COMPOUND.finditer(_uncontracted(unicodedata.normalize("NFKC", text))):
-        tokens += _compound_tokens(match.group(), limit)
+    for compound in _compounds(text):
+        # Of identifiers, which most are, the other questions need not be asked.
+        if compound.isidentifier() and len(compound) <= _LONGEST_CACHED:
+            tokens += _remembered_word(compound)
+        else:
+            tokens += _compound_tokens(compound, limit)
         if len(tokens) >= limit:
             break
     return tokens[:limit]
@@ -117,6 +121,12 @@ class _Stemmer(threading.local):
 _STEMMER = _Stemmer()
 
 
+def _compounds(text: str) -> Iterable[str]:
+    if text.isascii() and text.isidentifier():
+        return (text,)
+    return _COMPOUND.findall(_uncontracted(unicodedata.normalize("NFKC", text)))
+
+
 def _uncontracted(text: str) -> str:
     # Most texts of code have neither character: looking for them is much cheaper than the pattern.
     return _CONTRACTED.sub("", text) if "'" in text or "\u2019" in text else text
@@ -125,22 +135,31 @@ def _uncontracted(text: str) -> str:
 def _compound_tokens(compound: str, limit: int) -> Sequence[str]:
     if len(compound) <= _LONGEST_CACHED and not _BREAK.search(compound):
         return _remembered_word(compound)
-    return list(islice(_tokens_between(compound, _BREAKS), limit))
+    tokens: list[str] = []
+    _add_tokens_between(compound, _BREAKS, tokens, limit)
+    return tokens[:limit]
 
 
-def _tokens_between(name: str, breaks: Sequence[re.Pattern[str]]) -> Iterator[str]:
-    """Yield a name as it stands, when it has pieces, and then the words of its pieces."""
+def _add_tokens_between(
+    name: str, breaks: Sequence[re.Pattern[str]], tokens: list[str], limit: int
+) -> None:
+    """Add a name as it stands, when it has pieces, and then the words of its pieces."""
     if len(name) <= _LONGEST_CACHED and (numeric := _NUMERIC.fullmatch(name)):
-        yield from filter(_is_storable, dict.fromkeys((_fold(name), _fold(numeric[2]))))
+        tokens += filter(_is_storable, dict.fromkeys((_fold(name), _fold(numeric[2]))))
         return
     pieces = [piece for piece in breaks[0].split(name) if piece]
     if pieces != [name] and _is_storable(whole := _fold(name)):
-        yield whole
+        tokens.append(whole)
     for piece in pieces:
-        if _BREAK.search(piece):
-            yield from _tokens_between(piece, breaks[1:])
+        if len(tokens) >= limit:
+            return
+        is_short = len(piece) <= _LONGEST_CACHED
+        if is_short and piece.isidentifier():
+            tokens += _remembered_word(piece)
+        elif _BREAK.search(piece):
+            _add_tokens_between(piece, breaks[1:], tokens, limit)
         else:
-            yield from (_remembered_word if len(piece) <= _LONGEST_CACHED else _word_tokens)(piece)
+            tokens += (_remembered_word if is_short else _word_tokens)(piece)
 
 
 # Names differ more than the words that they are made of.

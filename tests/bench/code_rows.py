@@ -153,7 +153,7 @@ def _symbols(
 @cache
 def _version_columns(number: int) -> tuple[object, ...]:
     """Return what `put` stages of the nth symbol of the imagined code base."""
-    return (*version_columns(symbol_fact(number)), "")
+    return (*version_columns(symbol_fact(number), array=list), "")
 
 
 def _copy_vertices(
