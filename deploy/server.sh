@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The whole server on one machine, out of one git-ignored folder of the checkout:
 #
-#   deploy/server.sh setup              the Python environment, the embedding model, static files
+#   deploy/server.sh setup              the Python environment, the embedding model, static files, machine code
 #   deploy/server.sh up                 setup, Postgres, Redis, web, workers, beat; a team; this checkout indexed; a tour
 #   deploy/server.sh down               stop what `up` started, and nothing else
 #   deploy/server.sh status|env|logs    how it is; what scripts need; follow the logs
@@ -55,6 +55,12 @@ collect_static() {
     cp "$venv/.complete" "$private/static/.complete"
 }
 
+# What resolves names, as machine code: half a minute's work for each new state of its sources. Without
+# a C compiler it runs as Python, more slowly.
+make_native() {
+    (cd "$root" && "$python" -m indexing.native >&2) || say "codemem: indexing runs as Python; see above."
+}
+
 manage() { (cd "$root" && CODEMEM_LOG_LEVEL=WARNING "$python" manage.py "$@"); }
 
 setup() {
@@ -65,6 +71,7 @@ setup() {
     ensure_python
     ensure_model
     collect_static
+    make_native
     exec 9>&-
 }
 
@@ -237,6 +244,7 @@ status() {
         if is_running "$name"; then say "$name runs (pid $(cat "$run/$name.pid"))"; else say "$name is stopped"; fi
     done
     "$root/deploy/services.sh" status "$instance" || true
+    (cd "$root" && "$python" -m indexing.native --status >&2) || true
 }
 
 print_env() {

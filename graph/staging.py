@@ -232,7 +232,7 @@ def _digest(texts: Iterable[str]) -> bytes:
 
 
 def _array(texts: Iterable[str]) -> str:
-    """Spell an array as Postgres reads it: psycopg takes as long for two as for all other columns."""
+    """Spell an array as Postgres reads it: psycopg takes longer for two than for the others."""
     quoted = ['"' + text.replace("\\", r"\\").replace('"', r"\"") + '"' for text in texts]
     return "{" + ",".join(quoted) + "}"
 
