@@ -45,6 +45,7 @@ INSTALLED_APPS = [
     "drf_spectacular",
     "django_structlog",
     "codemem.accounts",
+    "codemem.embedding",
     "graph",
     "memory",
     "indexing",
@@ -196,7 +197,26 @@ LOCAL_REPOSITORY_ROOTS = tuple(
 SERVICE_HOSTS = env.pairs("CODEMEM_SERVICE_HOSTS")
 
 # --- Memory and embeddings ----------------------------------------------------------------------
-EMBEDDING_PROVIDER = env.text("CODEMEM_EMBEDDING_PROVIDER", "local")
+EMBEDDING_PROVIDER = env.choice(
+    "CODEMEM_EMBEDDING_PROVIDER",
+    "local",
+    choices=("local", "huggingface", "ollama", "openai", "gemini"),
+)
+EMBEDDING_MODEL = env.text("CODEMEM_EMBEDDING_MODEL")
+EMBEDDING_DIMENSIONS = env.integer("CODEMEM_EMBEDDING_DIMENSIONS", 0, maximum=4_000)
+EMBEDDING_PRECISION = env.choice(
+    "CODEMEM_EMBEDDING_PRECISION", "", choices=("", "full", "half", "int8")
+)
+EMBEDDING_QUERY_PREFIX = env.text("CODEMEM_EMBEDDING_QUERY_PREFIX")
+EMBEDDING_DOCUMENT_PREFIX = env.text("CODEMEM_EMBEDDING_DOCUMENT_PREFIX")
+EMBEDDING_BASE_URL = env.text("CODEMEM_EMBEDDING_BASE_URL")
+EMBEDDING_API_KEY = env.text("CODEMEM_EMBEDDING_API_KEY")
+# While vectors for another model are built, the one before goes on answering; its key.
+EMBEDDING_PREVIOUS_API_KEY = env.text("CODEMEM_EMBEDDING_PREVIOUS_API_KEY")
+EMBEDDING_BATCH_SIZE = env.integer("CODEMEM_EMBEDDING_BATCH_SIZE", 32, minimum=1, maximum=2_048)
+EMBEDDING_TIMEOUT_SECONDS = env.integer("CODEMEM_EMBEDDING_TIMEOUT_SECONDS", 30, minimum=1)
+EMBEDDING_RETRIES = env.integer("CODEMEM_EMBEDDING_RETRIES", 3, maximum=20)
+EMBEDDING_CACHE_VECTORS = env.integer("CODEMEM_EMBEDDING_CACHE_VECTORS", 50_000)
 MODELS_DIRECTORY = env.directory("CODEMEM_MODELS_DIRECTORY", PRIVATE_DIRECTORY / "models")
 RELEVANCE_FLOOR = env.number("CODEMEM_RELEVANCE_FLOOR", 0.45)
 MAXIMUM_MEMORY_CHARACTERS = env.integer("CODEMEM_MAXIMUM_MEMORY_CHARACTERS", 20_000, minimum=100)

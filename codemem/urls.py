@@ -10,6 +10,7 @@ from codemem.gateway import (
     mcp,
     namespace_settings,
     openapi,
+    reembedding,
     resources,
     rest,
     reviews,
@@ -20,6 +21,7 @@ from codemem.gateway import (
 
 rest.api.add_router("/tools", rest.tools_router())
 rest.api.add_router("/reviews", reviews.reviews_router())
+rest.api.add_router("/embedding", reembedding.embedding_router())
 rest.api.add_router("/runs", runs.runs_router())
 rest.api.add_router("/namespaces", namespace_settings.settings_router())
 rest.api.add_router("/worktrees", worktrees.worktrees_router())

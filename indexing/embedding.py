@@ -13,7 +13,7 @@ from uuid import UUID
 
 import structlog
 
-from codemem.embedding import EmbeddingUnavailable, from_settings
+from codemem.embedding import EmbeddingUnavailable, in_background
 from graph import queries as graph_queries
 from graph import services as graph
 from indexing import queries
@@ -46,11 +46,11 @@ def embed_symbols(*, repository_id: UUID) -> bool:
 
 def repositories_to_embed() -> list[UUID]:
     """Return the repositories with live symbols that have no vector of the current model."""
-    return queries.repositories_to_embed(fingerprint=from_settings().fingerprint)
+    return queries.repositories_to_embed(fingerprint=in_background().fingerprint)
 
 
 def _embed_slice(repository_id: UUID) -> bool:
-    provider = from_settings()
+    provider = in_background()
     deadline = time.monotonic() + SLICE_SECONDS
     with ThreadPoolExecutor(max_workers=1, initializer=_give_way) as background:
         while time.monotonic() < deadline:

@@ -18,6 +18,7 @@ class Work(IntEnum):
     SCIP = 7
     CROSSING = 7
     MEMORIES = 8
+    REEMBED = 9
 
 
 @contextmanager

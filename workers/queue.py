@@ -61,6 +61,11 @@ def embed_symbols(*, repository_id: UUID) -> None:
     _send("workers.tasks.indexing.embed_symbols", Queue.EMBED, repository_id=str(repository_id))
 
 
+def reembed() -> None:
+    """Have a worker go on with the change of embedding models."""
+    _send("workers.tasks.embedding.reembed", Queue.EMBED)
+
+
 def rank_repository(*, repository_id: UUID) -> None:
     """Have a repository ranked, soon: pushes that follow at once count, too."""
     _send(

@@ -16,6 +16,8 @@ SCHEDULE = {
     "expire-memories": _every(300, "expire_memories"),
     "embed-missing": _every(120, "embed_missing"),
     "embed-missing-symbols": _every(600, "embed_missing_symbols"),
+    "reembed": _every(60, "reembed", topic="embedding"),
+    "trim-embedding-cache": _every(3600, "trim_cache", topic="embedding"),
     "rank-stale": _every(600, "rank_stale", topic="ranking"),
     "expire-overlays": _every(300, "expire_overlays"),
     "prune-graph": _every(3600, "prune_graph"),

@@ -1,85 +1,101 @@
 """Turns text into vectors: what a provider promises, and which ones there are.
 
-Knows nothing of what the vectors are for. Loading this package loads no model.
+Knows nothing of what the vectors are for. Loading this package loads no model and no Django.
 """
 
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
-from typing import Final, Literal, Protocol
+from typing import Final
 
-import numpy as np
-from numpy.typing import NDArray
+from codemem.embedding.errors import (
+    EmbeddingUnavailable,
+    ProviderUnknown,
+    SpecificationInvalid,
+)
+from codemem.embedding.protocol import Kind, Provider
+from codemem.embedding.specification import Specification
 
-Kind = Literal["query", "document"]
-
-
-class EmbeddingUnavailable(Exception):
-    """No vectors can be made at present; `hint` says what an administrator can do."""
-
-    def __init__(self, message: str, *, hint: str) -> None:
-        super().__init__(f"{message} {hint}")
-        self.hint = hint
-
-
-class ProviderUnknown(Exception):
-    """The settings name an embedding provider that does not exist."""
-
-
-class Provider(Protocol):
-    """A model that embeds text, safe to use from several threads.
-
-    `fingerprint` stands beside every stored vector: vectors with different ones must never be
-    compared. `max_tokens` is where a longer text is cut off.
-    """
-
-    @property
-    def dimensions(self) -> int: ...
-
-    @property
-    def fingerprint(self) -> str: ...
-
-    @property
-    def max_tokens(self) -> int: ...
-
-    def embed(self, texts: Sequence[str], *, kind: Kind) -> NDArray[np.float32]:
-        """Return one vector for each text, in order: n x dimensions float32, rows unit-length.
-
-        `kind` says on which side of a search the texts stand; some models dress the two
-        differently. Raises EmbeddingUnavailable.
-        """
-        ...
+__all__ = [
+    "EmbeddingUnavailable",
+    "Kind",
+    "Provider",
+    "ProviderUnknown",
+    "Specification",
+    "SpecificationInvalid",
+    "from_settings",
+    "get_provider",
+    "in_background",
+]
 
 
 def from_settings() -> Provider:
-    """Return the provider that the Django settings choose."""
-    from django.conf import settings  # the only use of Django here; `prepare` runs without it
+    """Return the model that answers now, for somebody who waits.
 
-    return get_provider(
-        settings.EMBEDDING_PROVIDER, models_directory=Path(settings.MODELS_DIRECTORY)
-    )
-
-
-def get_provider(name: str, *, models_directory: Path) -> Provider:
-    """Return the provider of that name, the same one for the life of the process.
-
-    Ask again instead of keeping it across a fork. Raises ProviderUnknown.
+    That is the one that the settings choose; while vectors for another one are still being built,
+    the one before. Raises ProviderUnknown, SpecificationInvalid, EmbeddingUnavailable.
     """
-    make = _PROVIDERS.get(name)
+    from codemem.embedding import serving  # needs Django; `prepare` runs without it
+
+    return serving.provider(is_patient=False)
+
+
+def in_background() -> Provider:
+    """Return the same model for work that nobody waits for: it tries longer."""
+    from codemem.embedding import serving
+
+    return serving.provider(is_patient=True)
+
+
+def get_provider(
+    specification: Specification, *, models_directory: Path, is_patient: bool = False
+) -> Provider:
+    """Return the provider of a model, the same one for the life of the process.
+
+    Ask again instead of keeping it across a fork. Raises ProviderUnknown, SpecificationInvalid,
+    and EmbeddingUnavailable where not even the model's name can be told.
+    """
+    make = _PROVIDERS.get(specification.provider)
     if make is None:
         known = ", ".join(sorted(_PROVIDERS))
-        raise ProviderUnknown(f"There is no embedding provider {name!r}; there is: {known}.")
-    return _open_providers.get(name, models_directory, make)
+        raise ProviderUnknown(
+            f"There is no embedding provider {specification.provider!r}; there is: {known}."
+        )
+    key = (specification, models_directory, is_patient)
+    return _open_providers.get(key, lambda: make(*key))
 
 
-def _local(models_directory: Path) -> Provider:
+def _local(_specification: Specification, models_directory: Path, _is_patient: bool) -> Provider:  # noqa: FBT001
     from codemem.embedding.local import LocalProvider
 
     return LocalProvider(models_directory=models_directory)
 
 
-_PROVIDERS: Final[dict[str, Callable[[Path], Provider]]] = {"local": _local}
+def _huggingface(
+    specification: Specification,
+    models_directory: Path,
+    _is_patient: bool,  # noqa: FBT001
+) -> Provider:
+    from codemem.embedding.huggingface import HuggingFaceProvider
+
+    return HuggingFaceProvider(specification, models_directory=models_directory)
+
+
+def _remote(specification: Specification, _models_directory: Path, is_patient: bool) -> Provider:  # noqa: FBT001
+    from codemem.embedding.remote import RemoteProvider
+
+    return RemoteProvider(specification, is_patient=is_patient)
+
+
+_Key = tuple[Specification, Path, bool]
+_PROVIDERS: Final[dict[str, Callable[[Specification, Path, bool], Provider]]] = {
+    "local": _local,
+    "huggingface": _huggingface,
+    "ollama": _remote,
+    "openai": _remote,
+    "gemini": _remote,
+}
 
 
 class _OpenProviders:
@@ -95,13 +111,13 @@ class _OpenProviders:
 
     def forget(self) -> None:
         self._lock = threading.Lock()
-        self._providers: dict[tuple[str, Path], Provider] = {}
+        self._providers: dict[_Key, Provider] = {}
 
-    def get(self, name: str, directory: Path, make: Callable[[Path], Provider]) -> Provider:
+    def get(self, key: _Key, make: Callable[[], Provider]) -> Provider:
         with self._lock:
-            if (name, directory) not in self._providers:
-                self._providers[name, directory] = make(directory)
-            return self._providers[name, directory]
+            if key not in self._providers:
+                self._providers[key] = make()
+            return self._providers[key]
 
 
 _open_providers = _OpenProviders()

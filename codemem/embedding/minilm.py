@@ -17,7 +17,7 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
-from codemem.embedding.model import OUTPUT_NAME
+from codemem.embedding.bundled import OUTPUT_NAME
 
 OPSET: Final = 17
 _IR_VERSION: Final = 8  # the one that came with opset 17

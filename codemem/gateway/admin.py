@@ -19,6 +19,9 @@ from codemem import policies
 from codemem.accounts.admin import NamespaceAdmin, ReadOnly, SentencesForErrors, adopt
 from codemem.accounts.models import Namespace, User
 from codemem.accounts.services import caller_of_user
+from codemem.embedding import EmbeddingUnavailable, reembedding
+from codemem.embedding.models import EmbeddingModel, Reembedding
+from codemem.embedding.reembedding import ReembeddingNeedless, ReembeddingUnderWay
 from codemem.gateway.webhooks import webhook_secret
 from graph import services as graph
 from graph.models import Repository, RepositoryAlias
@@ -355,3 +358,40 @@ class ReviewItemAdmin(ReadOnly[ReviewItem]):
 def _user(request: HttpRequest) -> User:
     assert isinstance(request.user, User)
     return request.user
+
+
+@admin.register(EmbeddingModel)
+class EmbeddingModelAdmin(ReadOnly[EmbeddingModel]):
+    """Models that made vectors here, and which one answers."""
+
+    list_display = ["fingerprint", "dimensions", "is_serving", "created_at"]
+    actions = ["change_to_configured"]
+
+    @admin.action(description="Change to the model that the settings name")
+    def change_to_configured(self, request: HttpRequest, _rows: QuerySet[EmbeddingModel]) -> None:
+        """Start to re-embed, whichever rows were chosen; only for the server's administrators."""
+        if not (isinstance(request.user, User) and request.user.is_superuser):
+            messages.error(request, "It takes an administrator of the server.")
+            return
+        try:
+            change = reembedding.start(requested_by=request.user.username, now=timezone.now())
+            queue.reembed()
+        except (EmbeddingUnavailable, ReembeddingNeedless, ReembeddingUnderWay) as error:
+            messages.error(request, str(error))
+        except queue.QueueUnavailable as error:
+            messages.warning(request, str(error))
+        else:
+            messages.success(request, f"Everything is being embedded by {change.model}.")
+
+
+@admin.register(Reembedding)
+class ReembeddingAdmin(ReadOnly[Reembedding]):
+    """Changes of models, and how far they are."""
+
+    list_display = ["model", "state", "done", "total", "trouble", "requested_by", "created_at"]
+    actions = ["cancel"]
+
+    @admin.action(description="Cancel the change that is under way")
+    def cancel(self, request: HttpRequest, _rows: QuerySet[Reembedding]) -> None:
+        if isinstance(request.user, User) and request.user.is_superuser:
+            reembedding.cancel(now=timezone.now())

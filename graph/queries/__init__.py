@@ -33,6 +33,7 @@ from graph.queries.groups import (
 from graph.queries.nodes import (
     KnownVertex,
     NodeUnknown,
+    count_symbols_to_embed,
     find_nodes,
     get_node,
     live_symbols_in,
@@ -75,6 +76,7 @@ __all__ = [
     "cited_symbols",
     "co_changed_with",
     "count_dependents",
+    "count_symbols_to_embed",
     "counts",
     "cycles",
     "dependents",

@@ -8,9 +8,20 @@ from typing import Any, Final
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import BigIntegerField, F, OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models import (
+    BigIntegerField,
+    Count,
+    Exists,
+    F,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    Value,
+)
 from psycopg import sql
 
+from codemem.embedding.models import CachedVector
 from codemem.plans import array_of, kept_rows
 from graph.models import Entity, FileVersion, NodeScore, SymbolVersion
 from graph.queries.seen import is_seen, seen_files, seen_symbols, view_parameters
@@ -175,22 +186,49 @@ def live_symbols_in(
 
 
 def symbols_to_embed(
-    *, repository_id: UUID, fingerprint: str, limit: int
+    *,
+    repository_id: UUID,
+    fingerprint: str,
+    limit: int,
+    uncached_of: int | None = None,
+    after: bytes = b"",
 ) -> Sequence[EmbeddingTask]:
-    """Return distinct texts of symbols that have no vector of this model, overlays' too."""
+    """Return distinct texts of symbols that have no vector of this model, overlays' too.
+
+    In the order of their digests, behind `after`; with `uncached_of`, a model's key, only those of
+    which the cache has no vector either.
+    """
+    missing = _not_embedded(fingerprint).filter(
+        repository_id=repository_id, embedding_digest__gt=after
+    )
+    if uncached_of is not None:
+        missing = missing.exclude(_is_cached(uncached_of))
     rows = (
-        SymbolVersion.objects.filter(
-            # Two ranges of an index, where "not equal" would read every row.
-            Q(embedding_fingerprint__lt=fingerprint) | Q(embedding_fingerprint__gt=fingerprint),
-            repository_id=repository_id,
-            valid_to=None,
-        )
-        .select_related("symbol")
+        missing.select_related("symbol")
         .order_by("embedding_digest")
         .distinct("embedding_digest")
         .defer("embedding", "tokens")[:limit]
     )
     return [EmbeddingTask(digest=bytes(row.embedding_digest), text=_text(row)) for row in rows]
+
+
+def count_symbols_to_embed(*, model_id: int, fingerprint: str) -> int:
+    """Count distinct texts of live symbols without a vector of a model, here or in the cache."""
+    missing = _not_embedded(fingerprint).exclude(_is_cached(model_id))
+    counted: int = missing.aggregate(texts=Count("embedding_digest", distinct=True))["texts"]
+    return counted
+
+
+def _not_embedded(fingerprint: str) -> QuerySet[SymbolVersion]:
+    return SymbolVersion.objects.filter(
+        # Two ranges of an index, where "not equal" would read every row.
+        Q(embedding_fingerprint__lt=fingerprint) | Q(embedding_fingerprint__gt=fingerprint),
+        valid_to=None,
+    )
+
+
+def _is_cached(model_id: int) -> Exists:
+    return Exists(CachedVector.objects.filter(model=model_id, digest=OuterRef("embedding_digest")))
 
 
 def _nodes_with_id(repository_id: UUID, uid: str, view: View) -> list[Node]:

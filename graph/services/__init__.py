@@ -4,7 +4,7 @@ from graph.indexes import ensure_vector_indexes
 from graph.queries.nodes import NodeUnknown
 from graph.services.co_changes import store_co_changes
 from graph.services.crossing import CrossingEdge, write_crossing_edges
-from graph.services.embeddings import store_symbol_embeddings
+from graph.services.embeddings import store_symbol_embeddings, take_cached_symbol_vectors
 from graph.services.entities import ensure_entities
 from graph.services.history import record_events, set_history
 from graph.services.layers import (
@@ -89,6 +89,7 @@ __all__ = [
     "store_co_changes",
     "store_scores",
     "store_symbol_embeddings",
+    "take_cached_symbol_vectors",
     "unlink",
     "unlink_memory",
     "write_crossing_edges",

@@ -39,10 +39,17 @@ from memory.services.review import (
 from memory.services.rights import NamespaceUnknown, RightMissing
 from memory.services.storing import RepositoryUnknown, store_memory
 from memory.services.upkeep import embed_missing, expire_due
+from memory.services.vectors import (
+    FIRST,
+    count_texts_to_embed,
+    take_cached_vectors,
+    texts_to_embed,
+)
 from memory.services.versioning import Change, MemoryChanged, record_version, record_versions
 from memory.wording import MemoryInvalid
 
 __all__ = [
+    "FIRST",
     "AnchorValue",
     "Change",
     "Decision",
@@ -70,6 +77,7 @@ __all__ = [
     "checked_commit",
     "close_overtaken",
     "count_drifted",
+    "count_texts_to_embed",
     "decide",
     "delete_memory",
     "drafted",
@@ -88,5 +96,7 @@ __all__ = [
     "record_versions",
     "restore_memory",
     "store_memory",
+    "take_cached_vectors",
+    "texts_to_embed",
     "visible_proposals",
 ]

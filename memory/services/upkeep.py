@@ -31,7 +31,7 @@ def embed_missing(*, limit: int, provider: Provider | None = None) -> int:
 
     Raise EmbeddingUnavailable; what was embedded before that stays.
     """
-    provider = provider or embedding.from_settings()
+    provider = provider or embedding.in_background()
     waiting = list(_not_embedded(provider).order_by("pk")[:limit])
     for start in range(0, len(waiting), _EMBEDDED_AT_ONCE):
         batch = waiting[start : start + _EMBEDDED_AT_ONCE]

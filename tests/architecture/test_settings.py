@@ -19,6 +19,7 @@ EXCEPTIONS = {
     "workers/app.py": "names the settings module",
     "codemem/metrics.py": "prometheus_client takes its folder from there",
     "codemem/gateway/exposition.py": "prometheus_client takes its folder from there",
+    "codemem/embedding/huggingface.py": "switches of other people's libraries",
     "codemem/embedding/local.py": "switches of other people's libraries",
     "codemem/embedding/prepare.py": "runs before there are settings",
     "indexing/git.py": "hands git a clean environment",

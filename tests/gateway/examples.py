@@ -179,7 +179,10 @@ EXAMPLES: Mapping[str, Example] = {
     "review_diff": Example(lambda _team: {**PLACE, "diff": DIFF}, {"diff": "Not a diff."}),
     "codemem_status": Example(
         # Without "tools": each call that is compared is itself counted there.
-        lambda _team: {**PLACE, "include": ["counts", "code", "health", "queues", "runs"]},
+        lambda _team: {
+            **PLACE,
+            "include": ["counts", "code", "health", "queues", "runs", "embedding"],
+        },
         {"include": ["weather"]},
     ),
     "list_namespaces": Example(lambda _team: dict(PLACE), {"namespace": "nowhere"}),

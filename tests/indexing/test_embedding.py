@@ -51,7 +51,7 @@ def use(monkeypatch):
     """Return a way to put a model in place of the configured one."""
 
     def use(model: Model) -> Model:
-        monkeypatch.setattr(embedding, "from_settings", lambda: model)
+        monkeypatch.setattr(embedding, "in_background", lambda: model)
         return model
 
     return use

@@ -1,6 +1,7 @@
 """The tasks, a module by topic; importing this package registers them."""
 
 from workers.tasks import (
+    embedding,
     findings,
     history,
     indexing,
@@ -12,6 +13,7 @@ from workers.tasks import (
 )
 
 __all__ = [
+    "embedding",
     "findings",
     "history",
     "indexing",

@@ -29,7 +29,12 @@ def recover_runs() -> None:
 @shared_task
 def embed_missing_symbols() -> None:
     """Queue the vectors of repositories that lack some: the model was away, or is another now."""
-    for repository_id in embedding.repositories_to_embed():
+    try:
+        waiting = embedding.repositories_to_embed()
+    except EmbeddingUnavailable as error:
+        log.warning("embedding_unavailable", reason=str(error))
+        return
+    for repository_id in waiting:
         queue.embed_symbols(repository_id=repository_id)
 
 

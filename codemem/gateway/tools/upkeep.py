@@ -11,16 +11,20 @@ from pydantic import Field
 from codemem.accounts import queries as accounts
 from codemem.accounts.values import Action
 from codemem.client.version import VERSION
+from codemem.embedding import EmbeddingUnavailable, reembedding
 from codemem.gateway import health, statistics
 from codemem.gateway import scope as scopes
+from codemem.gateway.reembedding import ChangeView, change_view
 from codemem.gateway.tool import Arguments, Call, CodeArguments, Result, registry, tool
 from graph import queries as graph
 from indexing import queries as indexing
 from memory import queries as memory
 from workers import queue
 
-Section = Literal["counts", "code", "health", "queues", "tools", "runs"]
-_SECTIONS: tuple[Section, ...] = ("counts", "code", "health", "queues", "tools", "runs")
+Section = Literal["counts", "code", "health", "queues", "tools", "runs", "embedding"]
+_SECTIONS: tuple[Section, ...] = (
+    "counts", "code", "health", "queues", "tools", "runs", "embedding",
+)  # fmt: skip
 
 
 # --- codemem_status -------------------------------------------------------------------------------
@@ -58,6 +62,12 @@ class RunProgress(Result):
     files_total: int
 
 
+class EmbeddingView(Result):
+    model: str = Field(description="Its vectors answer.")
+    configured: str | None = Field(None, description="What the settings name, if another.")
+    change: ChangeView | None = Field(None, description="The change of models under way, or last.")
+
+
 class StatusResult(Result):
     scope: scopes.ScopeEcho
     server: ServerView
@@ -67,6 +77,7 @@ class StatusResult(Result):
     queues: dict[str, int] | None = None
     tools: dict[str, ToolView] | None = None
     runs: list[RunProgress] | None = None
+    embedding: EmbeddingView | None = None
     notes: list[str] | None = None
 
 
@@ -98,6 +109,8 @@ def codemem_status(call: Call, arguments: StatusArguments) -> StatusResult:
         result.tools = _tools(notes)
     if "runs" in wanted:
         result.runs = _runs(namespaces)
+    if "embedding" in wanted:
+        result.embedding = _embedding(notes)
     result.notes = notes or None
     return result
 
@@ -194,6 +207,24 @@ def _tools(notes: list[str]) -> dict[str, ToolView] | None:
         notes.append("Redis does not answer, so the tools' statistics are not to be had.")
         return None
     return {name: ToolView(**asdict(figures)) for name, figures in measured.items()}
+
+
+def _embedding(notes: list[str]) -> EmbeddingView | None:
+    try:
+        models = reembedding.models()
+    except EmbeddingUnavailable as error:
+        notes.append(str(error))
+        return None
+    if models.serving != models.configured:
+        notes.append(
+            "The settings name another model than the one that answers: start to re-embed."
+        )
+    change = reembedding.latest()
+    return EmbeddingView(
+        model=models.serving,
+        configured=models.configured if models.configured != models.serving else None,
+        change=change_view(change) if change else None,
+    )
 
 
 def _runs(namespaces: Sequence[scopes.NamespaceScope]) -> list[RunProgress]:

@@ -1,4 +1,4 @@
-"""What the local model is: its identity, limits and place on disk. Standard library only.
+"""What the bundled model is: its identity, limits and place on disk. Standard library only.
 
 `prepare` makes the files, `local` reads them; both take every fact about the model from here.
 """
