@@ -51,7 +51,7 @@ declare(
     ),
     Policy(
         key="memory.injection",
-        default="flag",
+        default="queue",
         description="What becomes of a text that seems to give orders to agents: refuse it, keep"
         " it in the review queue, or store it with a mark.",
         choices=("refuse", "queue", "flag"),

@@ -3,8 +3,8 @@
 Knows nothing of rows, SQL or models.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
@@ -78,10 +78,75 @@ class RelationshipKind(StrEnum):
 
 
 class StoreAction(StrEnum):
-    """What storing did: made a memory, or found that the same words were there already."""
+    """What storing did."""
 
     CREATED = "created"
-    UNCHANGED = "unchanged"
+    UNCHANGED = "unchanged"  # it was there already
+    UPDATED = "updated"  # it was there already, and has got new tags
+    SUPERSEDED = "superseded"  # created, and it took the place of others
+    CONFLICT = "conflict"  # created, and it contradicts others: somebody has to look
+    QUEUED = "queued"  # kept as a proposal; it answers nothing until somebody approves it
+    REJECTED = "rejected"  # one of a batch that cannot be stored
+
+
+class Relation(StrEnum):
+    """What a new statement is to one that is there."""
+
+    SAME = "same"
+    UPDATE = "update"
+    CONFLICT = "conflict"
+    SIMILAR = "similar"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewMemory:
+    """A statement on its way in, as it was sent: nothing is checked or cleaned yet.
+
+    `visibility` None: private for preferences, styles and habits, else the repository's, or the
+    namespace's where no repository is named. `keep` says that it outlives its session,
+    `is_distinct` that it is another statement however much it looks like one that is there, and
+    `is_proposed` that somebody should approve it first. `supersedes` are memories whose place it
+    takes. With an `idempotency_key`, storing it again gives the first answer again.
+    """
+
+    content: str
+    memory_type: MemoryType | str
+    repository_id: UUID | None = None
+    branch: str = ""
+    visibility: Visibility | str | None = None
+    rationale: str = ""
+    alternatives: Sequence[Mapping[str, str]] = ()
+    acceptance_criteria: Sequence[str] = ()
+    evidence: Sequence[Mapping[str, str]] = ()
+    tags: Sequence[str] = ()
+    importance: float = 0.5
+    confidence: float = 1.0
+    is_pinned: bool = False
+    is_proposed: bool = False
+    is_distinct: bool = False
+    links: Sequence[str] = ()
+    auto_link: bool = True
+    supersedes: Sequence[UUID] = ()
+    expires_at: datetime | None = None
+    ttl_hours: float | None = None
+    keep: bool = False
+    agent: str = ""
+    model: str = ""
+    session_id: str = ""
+    source: str = "tool"
+    idempotency_key: str = ""
+    created_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kin:
+    """A memory that is close to a new one, what the two are to each other, and why."""
+
+    id: UUID
+    relation: Relation
+    similarity: float  # cosine of the vectors, else the share of words in common
+    reason: str
+    content: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,12 +205,33 @@ class MemoryCounts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreOutcome:
-    """What storing did. When `action` is unchanged, the new tags and links went to `memory`."""
+    """What storing did. When it was there already, the new tags and links went to `memory`.
+
+    `superseded` memories do not hold any more; about `queued` ones somebody else decides.
+    `redactions` counts what was taken out by rule, `flags` are the rules of orders it gives, and
+    `notes` are sentences for who stored it.
+    """
 
     memory: StoredMemory
     action: StoreAction
     linked: tuple[str, ...]
     added_tags: tuple[str, ...] = ()
+    kin: tuple[Kin, ...] = ()
+    superseded: tuple[UUID, ...] = ()
+    queued: tuple[UUID, ...] = ()
+    redactions: Mapping[str, int] = field(default_factory=dict)
+    flags: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    is_replay: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemOutcome:
+    """What became of one of a batch: stored in some way, or rejected for a reason."""
+
+    outcome: StoreOutcome | None = None
+    rejected: str = ""
+    code: str = ""  # the name of the error
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

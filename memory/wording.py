@@ -5,12 +5,16 @@ Pure: knows nothing of rows, scopes or models.
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+
+from codemem.words import tokens_text
 
 MAXIMUM_TAGS = 50
 MAXIMUM_TAG_CHARACTERS = 100
 
 _KEPT_CONTROLS = "\n\t"
+# A text many times too long is not even read: cleaning a megabyte takes a second.
+_MOST_READ = 4
 
 
 class MemoryInvalid(Exception):
@@ -22,16 +26,32 @@ def valid_content(content: str, *, maximum_characters: int) -> str:
 
     Raise MemoryInvalid when nothing visible is left, or too much.
     """
-    plain_lines = re.sub(r"\r\n?", "\n", content)
-    kept = unicodedata.normalize("NFC", printable(plain_lines)).strip().strip("\ufeff").strip()
+    if len(content) > _MOST_READ * maximum_characters:
+        raise _too_long("content", len(content), maximum_characters)
+    kept = normal(content)
     if not any(_is_visible(character) for character in kept):
         raise MemoryInvalid("A memory needs words: its content is empty.")
     if len(kept) > maximum_characters:
-        raise MemoryInvalid(
-            f"The content has {len(kept):,} characters; at most {maximum_characters:,} are kept."
-            " Store what was learned, not the material, or split it."
-        )
+        raise _too_long("content", len(kept), maximum_characters)
     return kept
+
+
+def valid_text(name: str, text: str, *, maximum_characters: int) -> str:
+    """Return a text beside the content as it is kept, maybe empty; raise MemoryInvalid."""
+    if not isinstance(text, str):
+        raise MemoryInvalid(f"{name} must be a text, not {type(text).__name__}.")
+    if len(text) > _MOST_READ * maximum_characters:
+        raise _too_long(name, len(text), maximum_characters)
+    kept = normal(text)
+    if len(kept) > maximum_characters:
+        raise _too_long(name, len(kept), maximum_characters)
+    return kept
+
+
+def normal(text: str) -> str:
+    """Return a text in the one form in which texts are kept and compared."""
+    plain_lines = re.sub(r"\r\n?", "\n", text)
+    return unicodedata.normalize("NFC", printable(plain_lines)).strip().strip("\ufeff").strip()
 
 
 def valid_tags(tags: Iterable[str]) -> tuple[str, ...]:
@@ -55,6 +75,26 @@ def printable(text: str) -> str:
         character
         for character in text
         if character in _KEPT_CONTROLS or unicodedata.category(character) not in {"Cc", "Cs"}
+    )
+
+
+def words_of(
+    content: str,
+    *,
+    tags: Iterable[str] = (),
+    rationale: str = "",
+    alternatives: Iterable[Mapping[str, str]] = (),
+    acceptance_criteria: Iterable[str] = (),
+) -> str:
+    """Return the words that a memory is found by; all but the content is in no vector."""
+    options = (text for alternative in alternatives for text in alternative.values())
+    return tokens_text("\n".join([content, *tags, rationale, *options, *acceptance_criteria]))
+
+
+def _too_long(name: str, length: int, maximum: int) -> MemoryInvalid:
+    return MemoryInvalid(
+        f"The {name} has {length:,} characters; at most {maximum:,} are kept."
+        " Store what was learned, not the material, or split it."
     )
 
 

@@ -17,6 +17,7 @@ class MemoryUse(models.Model):
     memory = models.OneToOneField(Memory, models.CASCADE, primary_key=True, related_name="use")
     recalled = models.PositiveIntegerField(default=0)
     recalled_at = models.DateTimeField(null=True, blank=True)
+    confirmed = models.PositiveIntegerField(default=0)  # stored again, in the same words or nearly
     helpful = models.PositiveIntegerField(default=0)
     not_helpful = models.PositiveIntegerField(default=0)
     stale = models.PositiveIntegerField(default=0)

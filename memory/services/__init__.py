@@ -15,6 +15,7 @@ from memory.services.anchoring import (
     memories_anchored_at,
     note_checked,
 )
+from memory.services.drafting import RepositoryUnknown
 from memory.services.linking import LinkUnknown, NodesApart, WeightInvalid, associate
 from memory.services.promotion import (
     Promotion,
@@ -37,7 +38,12 @@ from memory.services.review import (
     visible_proposals,
 )
 from memory.services.rights import NamespaceUnknown, RightMissing
-from memory.services.storing import RepositoryUnknown, store_memory
+from memory.services.storing import (
+    BatchTooLarge,
+    KeyReused,
+    store_memories,
+    store_memory,
+)
 from memory.services.upkeep import embed_missing, expire_due
 from memory.services.vectors import (
     FIRST,
@@ -51,9 +57,11 @@ from memory.wording import MemoryInvalid
 __all__ = [
     "FIRST",
     "AnchorValue",
+    "BatchTooLarge",
     "Change",
     "Decision",
     "DraftAnchor",
+    "KeyReused",
     "LinkUnknown",
     "MemoryChanged",
     "MemoryInvalid",
@@ -95,6 +103,7 @@ __all__ = [
     "record_version",
     "record_versions",
     "restore_memory",
+    "store_memories",
     "store_memory",
     "take_cached_vectors",
     "texts_to_embed",

@@ -3,9 +3,11 @@
 A machine that wants more than this to be decidable adds a function here.
 """
 
+from uuid import UUID
+
 from memory import queries
 from memory.models import Memory
-from memory.services import linking, promotion, retirement, review
+from memory.services import linking, promotion, retirement, review, storing, superseding
 from memory.services.review import Approval
 from memory.values import RelationshipKind
 
@@ -46,3 +48,32 @@ def promote(approval: Approval) -> None:
         raise queries.unknown(memory_id)
     if memory.branch and memory.state == Memory.State.ACTIVE:
         promotion.promote(memory, actor=approval.caller.username, now=approval.now)
+
+
+@review.operation("activate")
+def activate(approval: Approval) -> None:
+    """Let a proposed memory answer, and take the place of those that it supersedes."""
+    (memory_id,) = approval.memory_ids
+    storing.activate(
+        caller=approval.caller, memory_id=memory_id, now=approval.now, reason=approval.reason
+    )
+    superseding.supersede_as_approved(
+        caller=approval.caller,
+        new_id=memory_id,
+        old_ids=[UUID(key) for key in approval.arguments.get("supersedes", ())],
+        now=approval.now,
+        reason=approval.reason,
+    )
+
+
+@review.operation("supersede")
+def supersede(approval: Approval) -> None:
+    """Have the first memory take the place of the others."""
+    first, *others = approval.memory_ids
+    superseding.supersede_as_approved(
+        caller=approval.caller,
+        new_id=first,
+        old_ids=others,
+        now=approval.now,
+        reason=approval.reason,
+    )

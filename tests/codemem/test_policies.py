@@ -34,7 +34,7 @@ def test_the_default_holds_until_somebody_chooses(namespace: Namespace, maintain
 
 
 def test_only_deviations_are_kept(namespace: Namespace, maintainer: User) -> None:
-    set_by(maintainer, namespace, memory__session_ttl_hours=24, memory__injection="flag")
+    set_by(maintainer, namespace, memory__session_ttl_hours=24, memory__injection="queue")
     assert kept(namespace) == {TTL: 24}
     set_by(maintainer, namespace, memory__session_ttl_hours=168)
     assert kept(namespace) == {}
@@ -101,10 +101,10 @@ def test_writers_may_not_set_and_owners_settings_are_theirs(
 
 def test_each_change_is_in_the_trail_once(namespace: Namespace, maintainer: User) -> None:
     for _ in range(2):
-        set_by(maintainer, namespace, recall__floor=0.3, memory__injection="queue")
+        set_by(maintainer, namespace, recall__floor=0.3, memory__injection="flag")
     events = AuditEvent.objects.filter(action="setting.change").order_by("target")
     assert [(event.target, event.actor, event.detail) for event in events] == [
-        ("memory.injection", "mary", {"from": "flag", "to": "queue"}),
+        ("memory.injection", "mary", {"from": "queue", "to": "flag"}),
         ("recall.floor", "mary", {"from": policies.get_policy("recall.floor").default, "to": 0.3}),
     ]
 

@@ -28,7 +28,7 @@ def test_a_memory_is_stored_linked_and_recalled_with_its_reasons(team: Team) -> 
 
 def test_the_same_words_again_change_nothing_but_say_so(team: Team) -> None:
     again = _ask(team, "store_memory", content=DECISION, memory_type="decision", tags=["new"])
-    assert again.content["action"] == "unchanged"
+    assert again.content["action"] == "updated"
     assert again.content["id"] == str(team.decision)
     assert again.content["added_tags"] == ["new"]
 

@@ -133,7 +133,7 @@ def test_hours_to_live_become_a_time_of_expiry(store: Store):
 def test_the_same_words_in_the_same_scope_are_one_memory(store: Store):
     first = store("We deploy on  Tuesdays.", tags=["ops"])
     again = store("  We deploy on  Tuesdays.\n", tags=["ops", "release"], importance=0.9)
-    assert again.action is StoreAction.UNCHANGED
+    assert again.action is StoreAction.UPDATED
     assert again.memory.id == first.memory.id
     assert again.memory.tags == ("ops", "release")
     assert again.added_tags == ("release",)
@@ -173,7 +173,7 @@ def test_the_same_memory_stored_at_once_is_one_memory(store: Store):
 
     with ThreadPoolExecutor(8) as pool:
         actions = list(pool.map(store_with, [f"tag{number}" for number in range(8)]))
-    assert sorted(actions) == [StoreAction.CREATED] + [StoreAction.UNCHANGED] * 7
+    assert sorted(actions) == [StoreAction.CREATED] + [StoreAction.UPDATED] * 7
     assert len(Memory.objects.get().tags) == 8
 
 
