@@ -10,6 +10,7 @@ from codemem.gateway import (
     mcp,
     namespace_settings,
     openapi,
+    portability,
     reembedding,
     resources,
     rest,
@@ -24,6 +25,7 @@ rest.api.add_router("/reviews", reviews.reviews_router())
 rest.api.add_router("/embedding", reembedding.embedding_router())
 rest.api.add_router("/runs", runs.runs_router())
 rest.api.add_router("/namespaces", namespace_settings.settings_router())
+rest.api.add_router("", portability.portability_router())
 rest.api.add_router("/worktrees", worktrees.worktrees_router())
 
 handler404 = "codemem.gateway.errors.page_not_found"

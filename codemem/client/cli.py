@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from codemem.client.scope import Scope
     from codemem.client.transport import Server
 
+_FORMATS = ("jsonl", "json", "csv", "markdown")
 _DESCRIPTION = """\
 The team's memory and code graph, from your shell.
 """
@@ -43,7 +44,7 @@ environment (wins over the file that `codemem login` writes):
 
 exit status:
   0  ok
-  1  review reached --fail-on, or doctor found a problem
+  1  review reached --fail-on, doctor found a problem, or import left something out
   2  usage: wrong arguments or settings, or a request that the server cannot fulfill
   3  the server is not reachable or not able to answer
   4  not authorized: no token, a wrong or expired one, or one that may not do this
@@ -85,6 +86,12 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
             parser.error("--mode says how to search code: add --code")
         if options.type and options.code:
             parser.error("--type is about memories, --code is not")
+    if options.command == "config":
+        wanted = {"list": 0, "get": 1, "unset": 1, "set": 2}[options.action]
+        given = sum(part is not None for part in (options.key, options.value))
+        if given != wanted:
+            parts = ("", " KEY", " KEY VALUE")[wanted]
+            parser.error(f"it is: codemem config {options.action}{parts}")
     if options.command == "review" and options.format == "json":
         options.json = True
     return options
@@ -103,10 +110,10 @@ def _run(options: argparse.Namespace) -> ExitStatus:
 
             server, scope = _server_and_scope(options)
             return status.run(server=server, scope=scope, as_json=options.json)
-        case "search":
-            return _search(options)
-        case "index" | "analyze" | "watch" | "hooks":
+        case "search" | "index" | "analyze" | "watch" | "hooks":
             return _code_commands(options)
+        case "export" | "import" | "config":
+            return _namespace_commands(options)
         case "review":
             from codemem.client import review
 
@@ -132,12 +139,31 @@ def _run(options: argparse.Namespace) -> ExitStatus:
 
 def _code_commands(options: argparse.Namespace) -> ExitStatus:
     match options.command:
+        case "search":
+            return _search(options)
         case "watch":
             return _watch(options)
         case "hooks":
             return _hooks(options)
         case _:
             return _index(options)
+
+
+def _namespace_commands(options: argparse.Namespace) -> ExitStatus:
+    server, scope = _server_and_scope(options)
+    match options.command:
+        case "export":
+            from codemem.client import export
+
+            return export.run(server=server, scope=scope, options=options)
+        case "import":
+            from codemem.client import import_
+
+            return import_.run(server=server, scope=scope, options=options)
+        case _:
+            from codemem.client import config
+
+            return config.run(server=server, scope=scope, options=options)
 
 
 def _index(options: argparse.Namespace) -> ExitStatus:
@@ -261,6 +287,9 @@ def _parser() -> argparse.ArgumentParser:
     _declare_index(commands)
     _declare_watch(commands)
     _declare_hooks(commands)
+    _declare_export(commands)
+    _declare_import(commands)
+    _declare_config(commands)
     _declare_doctor(commands)
     return parser
 
@@ -364,6 +393,68 @@ def _declare_hooks(commands: _Commands[_Parser]) -> None:
     hooks.add_argument("action", choices=("install", "remove"))
 
 
+def _declare_export(commands: _Commands[_Parser]) -> None:
+    export = _command(
+        commands,
+        "export",
+        "write what a namespace knows to a file, or to a folder for Obsidian",
+        epilog="jsonl and json lose nothing and come back the same. csv and markdown are for\n"
+        "people: edited and imported again, what they changed becomes new versions.",
+    )
+    export.add_argument("--format", choices=_FORMATS, default="jsonl", help="default: jsonl")
+    export.add_argument(
+        "-o", "--output", metavar="PATH", help="a file or, for markdown, a folder; - for stdout"
+    )
+    export.add_argument("--force", action="store_true", help="write over what is there")
+    export.add_argument("--type", action="append", default=[], metavar="T", help="only this type")
+    export.add_argument(
+        "--active-only", action="store_true", help="leave out what does not hold any more"
+    )
+    export.add_argument(
+        "--only-repository", metavar="NAME", type=_nonblank, help="only memories of this one"
+    )
+    export.add_argument(
+        "--vectors", action="store_true", help="with vectors, and the model they are of"
+    )
+    _add_namespace(export)
+
+
+def _declare_import(commands: _Commands[_Parser]) -> None:
+    imported = _command(
+        commands,
+        "import",
+        "bring memories in from a file, or from an edited folder of Markdown",
+        epilog="Safe to repeat: what is there already stays as it is. Lines that cannot be taken\n"
+        "are named, everything else is kept; then the exit status is 1.",
+    )
+    imported.add_argument("path", metavar="PATH", type=_nonblank, help="a file, a folder, or -")
+    imported.add_argument("--format", choices=_FORMATS, help="default: by the name of the file")
+    imported.add_argument("--dry-run", action="store_true", help="say what would be done")
+    imported.add_argument(
+        "--skip-duplicates", action="store_true", help="pass over what a memory says already"
+    )
+    imported.add_argument(
+        "--retire-missing",
+        action="store_true",
+        help="retire memories whose files were deleted from an exported folder",
+    )
+    _add_namespace(imported)
+
+
+def _declare_config(commands: _Commands[_Parser]) -> None:
+    config = _command(
+        commands,
+        "config",
+        "show and change what a namespace decides for itself, on the server",
+        epilog="Your own settings (server, token, place) are not here: they are in the\n"
+        "environment and in the file that `codemem login` writes.",
+    )
+    config.add_argument("action", choices=("list", "get", "set", "unset"))
+    config.add_argument("key", nargs="?", type=_nonblank, metavar="KEY")
+    config.add_argument("value", nargs="?", metavar="VALUE")
+    _add_namespace(config)
+
+
 def _declare_doctor(commands: _Commands[_Parser]) -> None:
     doctor = _command(commands, "doctor", "check every link from this directory to the server")
     _add_scope(doctor)
@@ -386,6 +477,11 @@ def _add_scope(command: _Parser) -> None:
     scope.add_argument("--namespace", metavar="NAME", type=_nonblank)
     scope.add_argument("--repository", metavar="NAME", type=_nonblank)
     scope.add_argument("--ref", metavar="REF", type=_nonblank, help="branch or tag")
+
+
+def _add_namespace(command: _Parser) -> None:
+    command.add_argument("--namespace", metavar="NAME", type=_nonblank)
+    command.set_defaults(repository=None, ref=None)
 
 
 def _count(text: str) -> int:

@@ -14,18 +14,21 @@ import socket
 import ssl
 import sys
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, NamedTuple
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from codemem.client.failure import ExitStatus, Failure
 from codemem.client.version import VERSION
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 CONNECT_SECONDS: Final = 5.0
 READ_SECONDS: Final = 60.0
+PATIENT_SECONDS: Final = 900.0  # for files: an export is written whole before it is sent
 ANSWER_BYTES: Final = 64 * 1024 * 1024
+
+_PART_BYTES: Final = 1 << 16
 
 _TITLE = re.compile(rb"<title[^>]*>\s*(.{1,120}?)\s*</title>", re.IGNORECASE | re.DOTALL)
 
@@ -110,17 +113,65 @@ class Server(NamedTuple):
             raise _unreadable(answer, url=self.url)
         return result
 
+    def upload(self, path: str, content: bytes, *, content_type: str) -> dict[str, Any]:
+        """Send a part of a file and return the JSON object of the answer. Raises like `ask`."""
+        answer = self.exchange(
+            "POST",
+            path,
+            content=content,
+            headers={"Content-Type": content_type},
+            patience_seconds=PATIENT_SECONDS,
+        )
+        if answer.http_status // 100 != 2:  # noqa: PLR2004
+            raise _refusal(answer, url=self.url)
+        if (result := answer.json_object()) is None:
+            raise _unreadable(answer, url=self.url)
+        return result
+
+    def download(
+        self, path: str, *, into: BinaryIO, on_part: Callable[[int, int], None]
+    ) -> Mapping[str, str]:
+        """Write a file that the server sends, of any size, and return the answer's headers.
+
+        `on_part` is told how many bytes came and how many are announced. Raises like `ask`, and
+        Unreachable when the file breaks off.
+        """
+        route = _connect(urlsplit(self.url + path))
+        route.connection.sock.settimeout(PATIENT_SECONDS)
+        try:
+            route.connection.request("GET", route.target, headers=self._headers(route.headers))
+            response = route.connection.getresponse()
+            lowered = {name.lower(): value for name, value in response.getheaders()}
+            if response.status // 100 != 2:  # noqa: PLR2004
+                content = response.read(ANSWER_BYTES)
+                raise _refusal(Answer(response.status, lowered, content), url=self.url)
+            announced, received = int(lowered.get("content-length") or 0), 0
+            while part := response.read(_PART_BYTES):
+                into.write(part)
+                received += len(part)
+                on_part(received, announced)
+            if received < announced:
+                raise http.client.IncompleteRead(b"", announced - received)
+        except (OSError, http.client.HTTPException) as error:
+            raise _unanswered(error, url=self.url) from error
+        finally:
+            route.connection.close()
+        return lowered
+
     def exchange(
         self,
         method: str,
         path: str,
         *,
         payload: object = None,
+        content: bytes | None = None,
         headers: Mapping[str, str] | None = None,
+        patience_seconds: float | None = None,
     ) -> Answer:
         """Return whatever the server answers, of any status. Raises Unreachable."""
-        body = None if payload is None else json.dumps(payload).encode()
+        body = content if payload is None else json.dumps(payload).encode()
         route = _connect(urlsplit(self.url + path))
+        route.connection.sock.settimeout(patience_seconds or READ_SECONDS)
         all_headers = self._headers({**route.headers, **(headers or {})})
         try:
             return _converse(route.connection, method, route.target, body=body, headers=all_headers)
@@ -181,10 +232,10 @@ def _connect(address: SplitResult) -> _Route:
         connection.connect()
     except (OSError, UnicodeError, http.client.HTTPException) as error:
         raise _unconnected(error, address=address, proxy=proxy) from error
-    connection.sock.settimeout(READ_SECONDS)
     if proxy and address.scheme == "http":
         return _Route(connection, address.geturl(), _proxy_headers(proxy))
-    return _Route(connection, address.path, {})
+    target = f"{address.path}?{address.query}" if address.query else address.path
+    return _Route(connection, target, {})
 
 
 def _endpoint(address: SplitResult, *, default_port: int) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """Reads request bodies within a limit, whether or not the client announced their length."""
 
 import json
+from collections.abc import Iterator
 from typing import Any, BinaryIO
 
 from django.conf import settings
@@ -9,6 +10,8 @@ from rest_framework.parsers import BaseParser
 from rest_framework.renderers import JSONRenderer
 
 from codemem.gateway.errors import BodyMalformed, BodyTooLarge
+
+_PART_BYTES = 1 << 16
 
 
 def read_json(request: HttpRequest, *, maximum_bytes: int) -> Any:
@@ -25,6 +28,19 @@ def read(request: HttpRequest, *, maximum_bytes: int) -> bytes:
     if len(body) > maximum_bytes:
         raise _too_large(maximum_bytes)
     return body
+
+
+def parts(request: HttpRequest, *, maximum_bytes: int) -> Iterator[bytes]:
+    """Yield the body piece by piece; raise BodyTooLarge when there is more than allowed."""
+    length = request.headers.get("Content-Length", "")
+    if length.isdigit() and int(length) > maximum_bytes:
+        raise _too_large(maximum_bytes)
+    stream, received = _stream(request), 0
+    while part := bytes(stream.read(_PART_BYTES)):
+        received += len(part)
+        if received > maximum_bytes:
+            raise _too_large(maximum_bytes)
+        yield part
 
 
 def decode_json(body: bytes) -> Any:
@@ -65,5 +81,6 @@ def _refuse_constant(name: str) -> None:
 def _too_large(maximum_bytes: int) -> BodyTooLarge:
     return BodyTooLarge(
         f"The body is over {maximum_bytes:,} bytes.",
-        hint="Send less at once; diffs go to POST /api/v1/reviews, which takes more.",
+        hint="Send less at once: files come in parts of whole lines, and diffs go to"
+        " POST /api/v1/reviews, which takes more.",
     )

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 from ninja import NinjaAPI, Router, Schema
+from ninja.errors import ValidationError
 from ninja.openapi.schema import OpenAPISchema
 
 from codemem import metrics
@@ -17,7 +18,7 @@ from codemem.gateway import body, tool
 from codemem.gateway.address import address_of
 from codemem.gateway.auth import authenticate
 from codemem.gateway.departure import is_abandoned
-from codemem.gateway.errors import response, translate
+from codemem.gateway.errors import ArgumentsInvalid, response, translate
 from graph import queries as graph
 
 api = NinjaAPI(title="codemem", version="1", urls_namespace="rest", docs_url=None, openapi_url=None)
@@ -68,6 +69,15 @@ def answer_error(_request: HttpRequest, error: Exception) -> HttpResponse:
     if report.status in {401, 413}:
         metrics.REFUSED.labels(report.code).inc()
     return response(report)
+
+
+@api.exception_handler(ValidationError)
+def answer_invalid(request: HttpRequest, error: ValidationError) -> HttpResponse:
+    """Say what is wrong with the address or its query in a sentence, as everywhere."""
+    parts = [
+        f"{str(problem['loc'][-1])[:50]}: {str(problem['msg'])[:200]}" for problem in error.errors
+    ]
+    return answer_error(request, ArgumentsInvalid(f"{'; '.join(parts[:10])}."))
 
 
 @api.get("/me", auth=bearer, response=MeView, tags=["account"], summary="Who am I")

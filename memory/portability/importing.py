@@ -70,7 +70,7 @@ def _lines(form: Format, file: BinaryIO, *, first_line: int) -> Iterator[Line]:
         case Format.JSON:
             return _document(file)
         case Format.CSV:
-            return tables.lines(_text_lines(file))
+            return tables.lines(_text_lines(file), first=first_line)
         case Format.MARKDOWN:
             return _notes(file)
 

@@ -65,8 +65,10 @@ def plain(cell: str) -> str:
     return cell.removeprefix("'")
 
 
-def lines(text: Iterator[str]) -> Iterator[Line]:
+def lines(text: Iterator[str], *, first: int = 1) -> Iterator[Line]:
     """Yield the records of a table; a row's number is that of its first line in the file.
+
+    `first` is the number of the heading's line, for a part of a larger table.
 
     Raise TableInvalid when the heading is not one of ours.
     """
@@ -74,7 +76,7 @@ def lines(text: Iterator[str]) -> Iterator[Line]:
     rows = csv.reader(text, strict=True)
     names: list[str] | None = None
     while True:
-        number = rows.line_num + 1
+        number = rows.line_num + first
         try:
             cells = next(rows)
         except StopIteration:

@@ -196,7 +196,7 @@ def _handler_for(double: ServerDouble) -> type[BaseHTTPRequestHandler]:
                 self._send(answer)
 
         # The names are http.server's.
-        do_POST = do_PUT = do_DELETE = do_GET  # noqa: N815
+        do_POST = do_PUT = do_PATCH = do_DELETE = do_GET  # noqa: N815
 
         def _send(self, answer: Canned) -> None:
             self.send_response(answer.status)
