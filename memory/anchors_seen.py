@@ -22,6 +22,7 @@ from memory.anchors import AnchorInvalid, AnchorKind, AnchorState, Citation
 
 _PATTERN_MILLISECONDS = 500
 _PATTERN_BYTES = 1_000_000
+TOO_SLOW = "The pattern took longer than half a second."
 
 
 class CodeReader(Protocol):
@@ -308,7 +309,7 @@ def matches(pattern: str, content: bytes) -> bool:
         reason = str(error).splitlines()[0].removeprefix("invalid regular expression: ")
         raise AnchorInvalid(f"The pattern {pattern[:80]!a} is none: {reason}.") from error
     except OperationalError as error:
-        raise PatternTooSlow("The pattern took longer than half a second.") from error
+        raise PatternTooSlow(TOO_SLOW) from error
 
 
 def body_digest(symbol: CitedSymbol) -> bytes:

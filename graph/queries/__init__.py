@@ -21,6 +21,7 @@ from graph.queries.edges import (
     links_of,
     memories_linked_to,
     neighbors,
+    parents_of,
     traverse,
 )
 from graph.queries.groups import (
@@ -101,6 +102,7 @@ __all__ = [
     "neighbors",
     "newest_revision",
     "nodes_of",
+    "parents_of",
     "related_groups",
     "repositories_to_rank",
     "scores_of",

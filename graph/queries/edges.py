@@ -3,7 +3,7 @@
 Reads AGE's label tables by SQL. Everything is bounded: a hub costs no more than its limit allows.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -178,6 +178,7 @@ def traverse(
     node_limit: int = 200,
     view: View = LIVE,
     known: Collection[Node] = (),
+    allowed_memories: Callable[[Collection[int]], Collection[int]] | None = None,
 ) -> Traversal:
     """Walk from some vertices and return every vertex once, by a shortest path.
 
@@ -185,7 +186,9 @@ def traverse(
     followed, and history only when it is named. Nodes of excluded kinds are neither returned nor
     walked through, except as starts; the same holds for code that is gone. Packages and external
     symbols are returned, but lead on only from the start. `known` are those starts whose nodes this
-    view has shown already. Two queries for each level, three with what no file defines.
+    view has shown already. `allowed_memories` says which of some memories may be entered: no way
+    leads through the others, and none of the limit is spent on them. Two queries for each level,
+    three with what no file defines.
     """
     nodes = {node.vertex: node for node in known}
     nodes |= nodes_of(namespace_id=namespace_id, vertices=set(starts) - nodes.keys(), view=view)
@@ -195,6 +198,7 @@ def traverse(
         excluded=frozenset(exclude_node_kinds),
         steps=dict.fromkeys(starts, _Step(depth=0)),
         nodes=nodes,
+        allowed_memories=allowed_memories,
     )
     labels = [*_SHOWN_KINDS, LINK_LABEL] if kinds is None else _labels_of(kinds)
     frontier = list(walk.steps)
@@ -429,6 +433,7 @@ class _Walk:
     excluded: frozenset[NodeKind]
     steps: dict[int, _Step]
     nodes: dict[int, Node]
+    allowed_memories: Callable[[Collection[int]], Collection[int]] | None = None
     is_truncated: bool = False
 
     def advance(self, rows: Sequence[_EdgeRow], *, depth: int, room: int) -> list[int]:
@@ -446,8 +451,9 @@ class _Walk:
         while batch := list(islice(waiting, max(room - len(reached), _LEAST_READ) + 1)):
             ahead = [vertex for vertex, _ in batch]
             self.nodes |= nodes_of(namespace_id=self.namespace_id, vertices=ahead, view=self.view)
+            hidden = self._hidden(ahead)
             for vertex, row in batch:
-                if not self._may_enter(vertex):
+                if vertex in hidden or not self._may_enter(vertex):
                     continue
                 if len(reached) == room:
                     self.is_truncated = True
@@ -461,6 +467,12 @@ class _Walk:
         order = self.steps if is_breadth_first else _depth_first(self.steps)
         visits = tuple(self._visit(vertex, self.steps[vertex]) for vertex in order)
         return Traversal(visits=visits, is_truncated=self.is_truncated)
+
+    def _hidden(self, vertices: Collection[int]) -> set[int]:
+        memories = {one for one in vertices if label_of(one) is VertexLabel.MEMORY}
+        if not memories or self.allowed_memories is None:
+            return set()
+        return memories - set(self.allowed_memories(memories))
 
     def _may_enter(self, vertex: int) -> bool:
         if label_of(vertex) is VertexLabel.MEMORY:

@@ -14,9 +14,11 @@ from memory.services.anchoring import (
     list_drifted,
     memories_anchored_at,
     note_checked,
+    recheck,
 )
 from memory.services.drafting import RepositoryUnknown
-from memory.services.linking import LinkUnknown, NodesApart, WeightInvalid, associate
+from memory.services.feedback import Verdicts, give_feedback
+from memory.services.linking import LinkUnknown, NodesApart, WeightInvalid, associate, dissociate
 from memory.services.promotion import (
     Promotion,
     branches_with_memories,
@@ -24,6 +26,7 @@ from memory.services.promotion import (
     note_branch_heads,
     promote_branch,
 )
+from memory.services.purging import Purge, PurgeUnconfirmed, preview_purge, purge_memory
 from memory.services.retirement import MemoryTaken, delete_memory, restore_memory
 from memory.services.review import (
     Decision,
@@ -38,6 +41,7 @@ from memory.services.review import (
     visible_proposals,
 )
 from memory.services.rights import NamespaceUnknown, RightMissing
+from memory.services.standing import StateUnfit, move, pin, reopen, resolve
 from memory.services.storing import (
     BatchTooLarge,
     KeyReused,
@@ -74,8 +78,12 @@ __all__ = [
     "ProposalInvalid",
     "ProposalOvertaken",
     "ProposalUnknown",
+    "Purge",
+    "PurgeUnconfirmed",
     "RepositoryUnknown",
     "RightMissing",
+    "StateUnfit",
+    "Verdicts",
     "WeightInvalid",
     "anchor_memory",
     "anchors_of",
@@ -88,20 +96,29 @@ __all__ = [
     "count_texts_to_embed",
     "decide",
     "delete_memory",
+    "dissociate",
     "drafted",
     "embed_missing",
     "ensure_vector_indexes",
     "expire_branch",
     "expire_due",
     "get_proposal",
+    "give_feedback",
     "list_drifted",
     "memories_anchored_at",
+    "move",
     "note_branch_heads",
     "note_checked",
+    "pin",
+    "preview_purge",
     "promote_branch",
     "propose",
+    "purge_memory",
+    "recheck",
     "record_version",
     "record_versions",
+    "reopen",
+    "resolve",
     "restore_memory",
     "store_memories",
     "store_memory",

@@ -12,7 +12,7 @@ from uuid import UUID
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from codemem.accounts.values import Caller
+from codemem.accounts.values import Action, Caller
 from graph import queries as graph_queries
 from graph.values import LIVE, RefState, View
 from memory import anchors_seen, queries
@@ -27,6 +27,7 @@ from memory.anchors import (
 from memory.anchors_seen import Judged, SeenCode
 from memory.models import Anchor, AnchorsChecked, Memory, MemoryEntity
 from memory.services.linking import NAMED_WEIGHT, Tie, tie_memory
+from memory.services.rights import require
 from memory.values import StoredMemory
 
 DEMOTION: Mapping[AnchorState, float] = {
@@ -292,15 +293,23 @@ def note_checked(*, repository_id: UUID, commit: str, now: datetime) -> None:
     )
 
 
-def recheck(memory: Memory, *, ref: RefState, now: datetime, confirm: bool) -> int:
-    """Check a memory's anchors at a ref now; with `confirm` what stands there is what it cites.
+def recheck(*, caller: Caller, memory_id: UUID, now: datetime, confirm: bool = False) -> int:
+    """Check a memory's anchors now; with `confirm` what stands there is what it cites.
 
-    What is not there cannot be confirmed. Return how many anchors changed.
+    Checked against its branch, or the default branch. To confirm takes whoever may change the
+    memory; what is not there cannot be confirmed. Return how many anchors changed state. Raise
+    MemoryUnknown or RightMissing.
     """
-    rows = list(Anchor.objects.filter(memory=memory))
+    memory = queries.get_memory(caller=caller, memory_id=memory_id, now=now)
+    if confirm:
+        require(caller=caller, action=Action.WRITE_MEMORY, namespace_id=memory.namespace_id)
+    rows = list(Anchor.objects.filter(memory_id=memory_id))
     changed = 0
-    for repository_id in {row.repository_id for row in rows}:
+    for repository_id in sorted({row.repository_id for row in rows}):
         mine = [row for row in rows if row.repository_id == repository_id]
+        ref = graph_queries.get_ref_state(repository_id=repository_id, ref=memory.branch or None)
+        if not ref.is_indexed:
+            continue
         if confirm:
             for row in mine:
                 if row.state == Anchor.State.DRIFTED:
@@ -415,6 +424,8 @@ def _is_elsewhere(citation: Citation, ref: RefState) -> bool:
 
 def _citable(citation: Citation, judged: Judged, ref: RefState) -> Judged:
     """Return the verdict about something new: what is not there can only be cited by its hash."""
+    if judged.detail == anchors_seen.TOO_SLOW:
+        raise AnchorInvalid(f"{judged.detail} Cite something simpler.")
     if judged.state in {AnchorState.OK, AnchorState.UNVERIFIED}:
         return judged
     if citation.content_hash is not None or not ref.is_indexed:

@@ -22,6 +22,7 @@ MAXIMUM_MENTIONS = 20
 MAXIMUM_LINKS = 100
 
 _NAMES_TRIED = 40
+_IN_GRAPH = (Memory.State.ACTIVE, Memory.State.RESOLVED, Memory.State.SUPERSEDED)
 _LINKS_OF_A_MEMORY = 1_000
 
 
@@ -64,31 +65,34 @@ def associate(
     """
     if isinstance(weight, bool) or not 0 <= weight <= 1:
         raise WeightInvalid(f"The weight is {weight}; it must be from 0 to 1.")
-    if source_id == target_id:
-        raise NodesApart(f"{source_id} cannot be associated with itself.")
-    memories = {
-        end: queries.get_memory(caller=caller, memory_id=memory_id, now=now)
-        for end in (source_id, target_id)
-        if (memory_id := memory_id_of(end)) is not None
-    }
-    code = _code_repository(caller, repository_id, memories.values(), source_id, target_id)
-    namespace_id = _one_namespace(memories.values(), code)
-    require(caller=caller, action=Action.WRITE_MEMORY, namespace_id=namespace_id)
-    vertices = [
-        _vertex_of_memory(memories[end])
-        if end in memories
-        else _vertex_of_code(code.pk if code else None, end)
-        for end in (source_id, target_id)
-    ]
+    namespace_id, source, target = _ends(caller, source_id, target_id, repository_id, now=now)
     graph.link(
         namespace_id=namespace_id,
-        source=vertices[0],
-        target=vertices[1],
+        source=source,
+        target=target,
         kind=kind.value,
         actor=caller.username,
         now=now,
         weight=weight,
     )
+
+
+def dissociate(
+    *,
+    caller: Caller,
+    source_id: str,
+    target_id: str,
+    kind: RelationshipKind,
+    now: datetime,
+    repository_id: UUID | None = None,
+) -> bool:
+    """Take the link source KIND target away; return whether there was one.
+
+    Whoever may write may take a link away, for the same call puts it back. Raise what associate
+    does.
+    """
+    namespace_id, source, target = _ends(caller, source_id, target_id, repository_id, now=now)
+    return graph.unlink(namespace_id=namespace_id, source=source, target=target, kind=kind.value)
 
 
 def named_ties(
@@ -153,6 +157,37 @@ def memory_id_of(end: str) -> UUID | None:
         return UUID(end)
     except ValueError:
         return None
+
+
+def _ends(
+    caller: Caller, source_id: str, target_id: str, repository_id: UUID | None, *, now: datetime
+) -> tuple[UUID, int, int]:
+    """Return the one namespace of two ends in which the caller may write, and their vertices."""
+    if source_id == target_id:
+        raise NodesApart(f"{source_id} cannot be associated with itself.")
+    memories = {
+        end: _linkable(caller, memory_id, now=now)
+        for end in (source_id, target_id)
+        if (memory_id := memory_id_of(end)) is not None
+    }
+    code = _code_repository(caller, repository_id, memories.values(), source_id, target_id)
+    namespace_id = _one_namespace(memories.values(), code)
+    require(caller=caller, action=Action.WRITE_MEMORY, namespace_id=namespace_id)
+    source, target = (
+        _vertex_of_memory(memories[end])
+        if end in memories
+        else _vertex_of_code(code.pk if code else None, end)
+        for end in (source_id, target_id)
+    )
+    return namespace_id, source, target
+
+
+def _linkable(caller: Caller, memory_id: UUID, *, now: datetime) -> StoredMemory:
+    """Return a memory that is in the graph: what is superseded or resolved is, too."""
+    memory = queries.get_memory(caller=caller, memory_id=memory_id, now=now, include_inactive=True)
+    if memory.state not in _IN_GRAPH:
+        raise queries.unknown(memory_id)
+    return memory
 
 
 def _weights_from(source: int, *, namespace_id: UUID) -> dict[int, float]:

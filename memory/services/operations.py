@@ -7,9 +7,17 @@ from uuid import UUID
 
 from memory import queries
 from memory.models import Memory
-from memory.services import linking, promotion, retirement, review, storing, superseding
+from memory.services import (
+    linking,
+    promotion,
+    retirement,
+    review,
+    standing,
+    storing,
+    superseding,
+)
 from memory.services.review import Approval
-from memory.values import RelationshipKind
+from memory.values import RelationshipKind, Visibility
 
 
 @review.operation("retire")
@@ -76,4 +84,16 @@ def supersede(approval: Approval) -> None:
         old_ids=others,
         now=approval.now,
         reason=approval.reason,
+    )
+
+
+@review.operation("raise")
+def raise_visibility(approval: Approval) -> None:
+    """Have the memory seen by more; its author alone cannot approve that."""
+    standing.raise_as_approved(
+        caller=approval.caller,
+        memory_id=approval.memory_ids[0],
+        visibility=Visibility(approval.arguments["visibility"]),
+        reason=approval.reason,
+        now=approval.now,
     )

@@ -1,5 +1,10 @@
-"""Retiring a memory and bringing it back: nothing is erased, every step leaves an audit event."""
+"""Retiring a memory and bringing it back: nothing is erased.
 
+Every step leaves a version and an audit event. What erases is `memory/services/purging.py`.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -14,9 +19,11 @@ from graph.values import Edge
 from memory import queries
 from memory.models import Memory
 from memory.services.rights import require
+from memory.services.versioning import Change, record_version, require_version
 from memory.values import StoredMemory
 
-_ONCE_IN_SCOPE = "memory_content_once_in_scope"
+_ONCE_IN_SCOPE = ("memory_content_once_in_scope", "memory_private_content_once")
+_ENDED = (Memory.State.RETIRED, Memory.State.SUPERSEDED, Memory.State.EXPIRED)
 
 
 class MemoryTaken(Exception):
@@ -29,55 +36,102 @@ def delete_memory(*, caller: Caller, memory_id: UUID, now: datetime, reason: str
 
     Raise MemoryUnknown, or RightMissing for somebody else's memory. Retiring twice is once.
     """
-    memory = _locked(caller=caller, memory_id=memory_id, now=now)
+    memory = locked_memory(caller=caller, memory_id=memory_id, now=now)
+    require_mine(caller=caller, memory=memory)
     if memory.state == Memory.State.RETIRED:
         return
-    ties = graph.unlink_memory(namespace_id=memory.namespace_id, number=memory.number)
+    record_version(memory, change=Change.RETIRED, actor=caller, now=now, reason=reason)
+    leave_graph(memory)
     memory.state = Memory.State.RETIRED
     memory.retired_at = memory.ended_at = now
     memory.retired_by = caller.username
-    memory.retired_links = [*memory.retired_links, *map(_as_json, ties)]
     memory.save()
-    _record(caller, memory, "memory.delete", {"reason": reason} if reason else {})
+    record_event(caller, memory, "memory.delete", {"reason": reason} if reason else {})
 
 
 def restore_memory(*, caller: Caller, memory_id: UUID, now: datetime) -> StoredMemory:
-    """Bring a retired memory back with its links; raise what delete_memory does, or MemoryTaken."""
+    """Bring a retired, superseded or expired memory back with its links.
+
+    An expiry in the past is taken off. Raise what delete_memory does, or MemoryTaken.
+    """
+    with refusing_twins(), transaction.atomic():
+        memory = locked_memory(caller=caller, memory_id=memory_id, now=now)
+        require_mine(caller=caller, memory=memory)
+        is_over = memory.expires_at is not None and memory.expires_at <= now
+        if memory.state in _ENDED or is_over:
+            record_version(memory, change=Change.RESTORED, actor=caller, now=now)
+            _restore(caller, memory, now=now)
+    return queries.get_memory(caller=caller, memory_id=memory_id, now=now, include_inactive=True)
+
+
+@contextmanager
+def refusing_twins() -> Iterator[None]:
+    """Turn the constraint that the same words hold once in a scope into MemoryTaken."""
     try:
-        with transaction.atomic():
-            memory = _locked(caller=caller, memory_id=memory_id, now=now)
-            if memory.state == Memory.State.RETIRED:
-                _restore(caller, memory, now=now)
+        yield
     except IntegrityError as error:
-        if _ONCE_IN_SCOPE not in str(error):
+        if not any(name in str(error) for name in _ONCE_IN_SCOPE):
             raise
         raise MemoryTaken(
             "Another active memory of the same scope has the same words; retire that one first."
         ) from error
-    return queries.get_memory(caller=caller, memory_id=memory_id, now=now, include_inactive=True)
 
 
-def _locked(*, caller: Caller, memory_id: UUID, now: datetime) -> Memory:
-    """Return the row, locked, if the caller may retire or restore it."""
+def locked_memory(
+    *, caller: Caller, memory_id: UUID, now: datetime, expected_version: int | None = None
+) -> Memory:
+    """Return the row of a memory that the caller sees, whatever its state, locked.
+
+    Raise MemoryUnknown, or MemoryChanged when the caller has read another version of it.
+    """
     rows = queries.visible_memories(caller=caller, now=now, include_inactive=True)
     memory = (
-        rows.select_for_update(of=("self",))
-        .select_related("namespace")
+        rows.select_for_update(of=("self",), no_key=True)
+        .select_related("namespace", "repository")
         .filter(pk=memory_id)
         .first()
     )
     if memory is None:
         raise queries.unknown(memory_id)
-    is_own = memory.author_id == caller.user_id
-    action = Action.WRITE_MEMORY if is_own else Action.DELETE_ANY_MEMORY
-    require(caller=caller, action=action, namespace_id=memory.namespace_id)
+    require_version(memory, expected=expected_version)
     return memory
 
 
+def require_mine(*, caller: Caller, memory: Memory) -> None:
+    """Raise RightMissing unless it is the caller's own memory, or the caller a maintainer."""
+    is_own = memory.author_id == caller.user_id
+    action = Action.WRITE_MEMORY if is_own else Action.DELETE_ANY_MEMORY
+    require(caller=caller, action=action, namespace_id=memory.namespace_id)
+
+
+def leave_graph(memory: Memory) -> None:
+    """Take a memory out of the graph; its row remembers its links. The caller saves it."""
+    ties = graph.unlink_memory(namespace_id=memory.namespace_id, number=memory.number)
+    memory.retired_links = [*memory.retired_links, *map(_as_json, ties)]
+
+
+def record_event(
+    caller: Caller, memory: Memory, action: str, detail: Mapping[str, object] | None = None
+) -> None:
+    """Add what was done to a memory to the audit trail, which never says what it says."""
+    accounts.record(
+        actor=caller.username,
+        action=action,
+        target=str(memory.pk),
+        namespace=memory.namespace,
+        token_id=caller.token_id,
+        detail=dict(detail or {}),
+    )
+
+
 def _restore(caller: Caller, memory: Memory, *, now: datetime) -> None:
+    before = memory.state
     memory.state = Memory.State.ACTIVE
     memory.retired_at = memory.ended_at = None
     memory.retired_by = ""
+    memory.superseded_by = None
+    if memory.expires_at is not None and memory.expires_at <= now:
+        memory.expires_at = None
     memory.save()
     vertex = graph.ensure_memory_vertex(
         namespace_id=memory.namespace_id, number=memory.number, memory_id=memory.pk
@@ -85,7 +139,7 @@ def _restore(caller: Caller, memory: Memory, *, now: datetime) -> None:
     _relink(memory, actor=caller.username, now=now)
     for other in _holding_ties_to(memory, vertex=vertex):
         _relink(other, actor=caller.username, now=now)
-    _record(caller, memory, "memory.restore", {})
+    record_event(caller, memory, "memory.restore", {"from": before})
 
 
 def _relink(memory: Memory, *, actor: str, now: datetime) -> None:
@@ -114,14 +168,3 @@ def _as_json(tie: Edge) -> dict[str, Any]:
         "kind": tie.kind,
         "weight": tie.confidence,
     }
-
-
-def _record(caller: Caller, memory: Memory, action: str, detail: dict[str, object]) -> None:
-    accounts.record(
-        actor=caller.username,
-        action=action,
-        target=str(memory.pk),
-        namespace=memory.namespace,
-        token_id=caller.token_id,
-        detail=detail,
-    )

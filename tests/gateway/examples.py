@@ -100,6 +100,32 @@ EXAMPLES: Mapping[str, Example] = {
         lambda team: {"id": (str(team.proposal), str(NOBODYS_ID))},
         writes=True,
     ),
+    "mark_memory": Example(
+        lambda team: {"id": str(team.decision), "mark": "pin"},
+        {"mark": "eat"},
+        lambda team: {"id": (str(team.decision), str(NOBODYS_ID))},
+        writes=True,
+    ),
+    "memory_history": Example(
+        lambda team: {**PLACE, "id": str(team.decision), "view": "provenance"},
+        {"view": "future"},
+        lambda team: {"id": (str(team.decision), str(NOBODYS_ID))},
+    ),
+    "get_decision_chain": Example(
+        lambda team: {**PLACE, "id": str(team.decision)},
+        {"topic": "money"},
+        lambda team: {"id": (str(team.decision), str(NOBODYS_ID))},
+    ),
+    "get_node_memories": Example(
+        lambda _team: {**PLACE, "node_id": "Invoice.total"},
+        {"node_id": NOBODYS_CODE},
+        lambda _team: {"node_id": (CHARGE, NOBODYS_CODE)},
+    ),
+    "node_coverage": Example(
+        lambda _team: dict(PLACE),
+        {"kinds": ["galaxy"]},
+        lambda _team: {"node_ids": ([CHARGE], [NOBODYS_CODE])},
+    ),
     "search_code": Example(
         lambda _team: {**PLACE, "query": "charge a customer", "k": 3}, {"mode": "guess"}
     ),

@@ -2,9 +2,11 @@
 
 from codemem.gateway.tools import (
     cypher,
+    editing,
     findings,
     groups,
     history,
+    knowledge,
     memory,
     proposals,
     review,
@@ -15,9 +17,11 @@ from codemem.gateway.tools import (
 
 __all__ = [
     "cypher",
+    "editing",
     "findings",
     "groups",
     "history",
+    "knowledge",
     "memory",
     "proposals",
     "review",

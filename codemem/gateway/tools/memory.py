@@ -1,4 +1,4 @@
-"""Tools about what the team learned: store, recall, delete, associate."""
+"""Tools about what the team learned: store and recall."""
 
 from dataclasses import asdict
 from datetime import datetime
@@ -12,19 +12,16 @@ from codemem.accounts.values import Action
 from codemem.gateway import scope as scopes
 from codemem.gateway.errors import register
 from codemem.gateway.tool import Arguments, Call, Result, tool
-from memory import queries, services
+from memory import services
 from memory.recall import QueryInvalid
 from memory.recall import recall as recall_memories
-from memory.services.linking import memory_id_of
 from memory.values import (
     MAXIMUM_EXPANSION_DEPTH,
     MAXIMUM_HITS,
     MemoryType,
     RecallHit,
     RecallQuery,
-    RelationshipKind,
     StoreAction,
-    StoredMemory,
 )
 
 register(
@@ -225,113 +222,3 @@ def _hit(hit: RecallHit, *, many: bool, explain: bool) -> MemoryHit:
         if explain
         else None,
     )
-
-
-# --- delete_memory --------------------------------------------------------------------------------
-class DeleteArguments(Arguments):
-    id: UUID
-    reason: str = Field("", max_length=500)
-
-
-class DeleteResult(Result):
-    scope: scopes.ScopeEcho
-    id: UUID
-    state: str
-
-
-@tool(reads_only=False, destructive=True)
-def delete_memory(call: Call, arguments: DeleteArguments) -> DeleteResult:
-    """Retire a memory that is wrong or no longer holds: it is not recalled any more, and a
-    maintainer can restore it. Your own memories; other people's take the role maintainer.
-    """
-    _memory_named(call, arguments, arguments.id)
-    services.delete_memory(
-        caller=call.caller, memory_id=arguments.id, reason=arguments.reason, now=call.now
-    )
-    retired = queries.get_memory(
-        caller=call.caller, memory_id=arguments.id, now=call.now, include_inactive=True
-    )
-    return DeleteResult(
-        scope=scopes.ScopeEcho(
-            namespace=retired.namespace,
-            repository=retired.repository,
-            source=scopes.Source.ARGUMENT,
-        ),
-        id=retired.id,
-        state=retired.state,
-    )
-
-
-# --- associate_memories ---------------------------------------------------------------------------
-class AssociateArguments(Arguments):
-    source_id: str = Field(max_length=1000, description="A memory's id, or a symbol's or file's.")
-    target_id: str = Field(max_length=1000, description="A memory's id, or a symbol's or file's.")
-    relationship: RelationshipKind
-    weight: Share = 1.0
-
-
-class AssociateResult(Result):
-    scope: scopes.ScopeEcho
-    source_id: str
-    target_id: str
-    relationship: RelationshipKind
-    weight: float
-
-
-@tool(reads_only=False)
-def associate_memories(call: Call, arguments: AssociateArguments) -> AssociateResult:
-    """Link two memories, or a memory and a symbol or file, by a named relationship (source
-    RELATIONSHIP target), such as SUPERSEDES, CONTRADICTS or EXPLAINS. The same link again replaces
-    its weight.
-    """
-    memories = [
-        _memory_named(call, arguments, memory_id)
-        for end in (arguments.source_id, arguments.target_id)
-        if (memory_id := memory_id_of(end)) is not None
-    ]
-    namespace = (
-        _namespace_of(call, memories[0])
-        if memories
-        else scopes.namespace_for_write(call, arguments, Action.WRITE_MEMORY)
-    )
-    repository = scopes.find_repository(call, arguments, namespaces=(namespace,))
-    services.associate(
-        caller=call.caller,
-        repository_id=repository.repository.id if repository else None,
-        source_id=arguments.source_id,
-        target_id=arguments.target_id,
-        kind=arguments.relationship,
-        weight=arguments.weight,
-        now=call.now,
-    )
-    return AssociateResult(
-        scope=scopes.echo(repository or namespace),
-        source_id=arguments.source_id,
-        target_id=arguments.target_id,
-        relationship=arguments.relationship,
-        weight=arguments.weight,
-    )
-
-
-# --- Parts ----------------------------------------------------------------------------------------
-def _memory_named(call: Call, arguments: Arguments, memory_id: UUID) -> StoredMemory:
-    """Return a memory by its id, which needs no scope; one that is given anyway must hold it."""
-    scopes.require_of_token(call, Action.READ_MEMORY)
-    scopes.require_of_token(call, Action.WRITE_MEMORY)
-    stored = queries.get_memory(
-        caller=call.caller, memory_id=memory_id, now=call.now, include_inactive=True
-    )
-    namespace = _namespace_of(call, stored)
-    if arguments.namespace is not None:
-        named = scopes.get_namespace(call, arguments.namespace)
-        if named.id != namespace.id:
-            raise queries.unknown(memory_id)
-    if arguments.repository is not None:
-        scopes.find_repository(call, arguments, namespaces=(namespace,))
-    return stored
-
-
-def _namespace_of(call: Call, stored: StoredMemory) -> scopes.NamespaceScope:
-    namespace = scopes.NamespaceScope(stored.namespace_id, stored.namespace, scopes.Source.ARGUMENT)
-    scopes.require(call, Action.WRITE_MEMORY, namespace)
-    return namespace

@@ -1,6 +1,6 @@
 """Tools about what the code is: search, symbols, dependents, traversal."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Literal
 from uuid import UUID
 
@@ -40,7 +40,7 @@ from indexing.history.past import Moment, graph_at, moment
 from memory import queries as memory
 from memory.links import vertex_of
 from memory.services.linking import memory_id_of
-from memory.values import RelationshipKind
+from memory.values import RelationshipKind, StoredMemory
 
 register(
     {
@@ -301,6 +301,7 @@ def graph_traverse(call: Call, arguments: TraverseArguments) -> TraverseResult:
         exclude_node_kinds=excluded,
         node_limit=arguments.limit,
         view=state.view,
+        allowed_memories=lambda vertices: _memories(call, place, vertices),
     )
     return TraverseResult(
         scope=scopes.echo(place),
@@ -508,16 +509,20 @@ def _start(
     return vertex_of(stored), ()
 
 
+def _memories(
+    call: Call, place: scopes.RepositoryScope, vertices: Collection[int]
+) -> Mapping[int, StoredMemory]:
+    """Return the memories among some vertices that hold and that the caller may see."""
+    return memory.memories_by_vertex(
+        caller=call.caller, namespace_id=place.namespace.id, vertices=vertices, now=call.now
+    )
+
+
 def _visit_views(
     call: Call, place: scopes.RepositoryScope, visits: tuple[Visit, ...]
 ) -> list[VisitView]:
     """Show a walk; a memory that the caller may not see or that no longer holds is left out."""
-    memories = memory.memories_by_vertex(
-        caller=call.caller,
-        namespace_id=place.namespace.id,
-        vertices=[visit.vertex for visit in visits if visit.node is None],
-        now=call.now,
-    )
+    memories = _memories(call, place, [visit.vertex for visit in visits if visit.node is None])
     names = {visit.vertex: visit.node.id for visit in visits if visit.node is not None}
     names |= {vertex: str(stored.id) for vertex, stored in memories.items()}
     shown = []

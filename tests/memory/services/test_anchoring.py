@@ -21,8 +21,9 @@ from memory.services import (
     drafted,
     list_drifted,
     memories_anchored_at,
+    recheck,
 )
-from memory.services.anchoring import demotion, recheck, state_of
+from memory.services.anchoring import demotion, state_of
 from tests import factories
 from tests.memory.conftest import Store
 
@@ -338,8 +339,8 @@ def test_the_author_finds_what_drifted_and_confirms_what_still_holds(
     put(repository, contents, {"a.py": TEXT.replace("3", "4")}, commit="2")
     state_after(memory, repository)
     assert drifted() == [memory.pk]
-    live = graph_queries.get_ref_state(repository_id=repository.pk, ref=None)
-    assert recheck(memory, ref=live, now=factories.NOW, confirm=True) == 1
+    assert recheck(caller=writing, memory_id=memory.pk, now=factories.NOW) == 0
+    assert recheck(caller=writing, memory_id=memory.pk, now=factories.NOW, confirm=True) == 1
     assert drifted() == []
     anchor = Anchor.objects.get(memory=memory)
     assert anchor.content_hash is not None
