@@ -81,10 +81,11 @@ def desired_state(facts: Snapshot | Delta, *, outside: Iterable[OutsideNode] = (
     for symbol in facts.symbols:
         symbols[symbol.path].append(symbol)
     edges: defaultdict[str, list[EdgeRow]] = defaultdict(list)
-    for row in _edge_rows(facts.edges, nodes):
-        edges[_source(nodes[row.source]).path].append(row)
+    for path, row in _edge_rows(facts.edges, nodes):
+        edges[path].append(row)
+    kinds = {uid: _kind(node) for uid, node in nodes.items()}
     files = {
-        fact.path: _file_rows(fact, symbols[fact.path], edges[fact.path], nodes)
+        fact.path: _file_rows(fact, symbols[fact.path], edges[fact.path], kinds)
         for fact in facts.files
     }
     return Desired(files=files, nodes=nodes)
@@ -146,10 +147,12 @@ def _nodes_by_id(facts: Snapshot | Delta) -> dict[str, Fact]:
     return nodes
 
 
-def _edge_rows(edges: Iterable[EdgeFact], nodes: Mapping[str, Fact]) -> Iterable[EdgeRow]:
+def _edge_rows(
+    edges: Iterable[EdgeFact], nodes: Mapping[str, Fact]
+) -> Iterable[tuple[str, EdgeRow]]:
     """Return one row for each (label, source, target): the most certain one, mentioned first.
 
-    A call that is known leaves no candidate between the same two nodes.
+    With the path that it leaves. A call that is known leaves no candidate between the same two.
     """
     best: dict[tuple[EdgeKind, str, str], EdgeFact] = {}
     for edge in edges:
@@ -164,9 +167,10 @@ def _edge_rows(edges: Iterable[EdgeFact], nodes: Mapping[str, Fact]) -> Iterable
     for (label, source, target), edge in best.items():
         if label is EdgeKind.MAY_CALL and (EdgeKind.CALLS, source, target) in best:
             continue
-        offset = max(edge.line - _first_line(_source(nodes[source])), 0)
+        node = _source(nodes[source])
+        offset = max(edge.line - _first_line(node), 0)
         confidence, sources = float(edge.confidence), int(edge.sources)
-        yield EdgeRow(label, source, target, confidence, edge.rule, offset, sources)
+        yield node.path, EdgeRow(label, source, target, confidence, edge.rule, offset, sources)
 
 
 def _source(node: Fact) -> FileFact | SymbolFact:
@@ -189,24 +193,23 @@ def _file_rows(
     fact: FileFact,
     symbols: list[SymbolFact],
     edges: list[EdgeRow],
-    nodes: Mapping[str, Fact],
+    kinds: Mapping[str, str],
 ) -> FileRows:
     return FileRows(
         fact=fact,
         symbols=tuple(symbols),
         edges=tuple(edges),
         symbols_digest=_digest(map(_symbol_text, symbols)),
-        edges_digest=_digest(_edge_text(row, nodes) for row in edges),
+        edges_digest=_digest(_edge_text(row, kinds) for row in edges),
     )
 
 
-def _edge_text(row: EdgeRow, nodes: Mapping[str, Fact]) -> str:
+def _edge_text(row: EdgeRow, kinds: Mapping[str, str]) -> str:
     # The kind is part of a symbol's identity but not of its text id: when a function becomes a
     # class, the edges to it must be written again although no text of theirs changed.
     label, source, target, confidence, rule, offset, sources = row
-    kinds = f"{_kind(nodes[source])}\x1f{_kind(nodes[target])}"
     known = f"{confidence}\x1f{rule}\x1f{offset}\x1f{sources}"
-    return f"{label}\x1f{source}\x1f{target}\x1f{known}\x1f{kinds}"
+    return f"{label}\x1f{source}\x1f{target}\x1f{known}\x1f{kinds[source]}\x1f{kinds[target]}"
 
 
 def _kind(node: Fact) -> str:

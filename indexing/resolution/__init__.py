@@ -72,3 +72,4 @@ def resolve_files(
         tree.add(path, sorted(resolver.derived(path)))
     for path in tree.files:
         yield resolver.resolve(path)
+    resolver.forget()

@@ -67,6 +67,12 @@ class Program:
         self.find_type: Callable[[str, int, str], Symbol | None] = _nothing
         """Tells the type that a name means at a scope; `types` knows, which builds on this."""
 
+    def forget(self) -> None:
+        """Forget the files."""
+        self.tables.clear()
+        self._tops.clear()
+        self._adopted.clear()
+
     # --- Files and modules -----------------------------------------------------------------------
 
     def module(self, path: str) -> Module:

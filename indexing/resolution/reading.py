@@ -65,6 +65,11 @@ class Reading:
         self._repeated.clear()
         self._met_itself = False
 
+    def forget(self) -> None:
+        """Forget all answers."""
+        self.begin(None)
+        self._shared.clear()
+
     def providers(self, key: Key) -> Sequence[str]:
         """Return the paths of the files that offer a key, sorted."""
         self.keys.add(key)

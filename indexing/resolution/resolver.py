@@ -75,6 +75,14 @@ class Resolver:
             derived=derived,
         )
 
+    def forget(self) -> None:
+        """Let go of what was read of the tree.
+
+        The parts of a resolver know each other: only Python's collector would find it all.
+        """
+        self.program.forget()
+        self.reading.forget()
+
     def _derived_of(self, path: str) -> Derived:
         self.reading.begin(path)
         bases = self.edges.types.bases
