@@ -221,6 +221,17 @@ MODELS_DIRECTORY = env.directory("CODEMEM_MODELS_DIRECTORY", PRIVATE_DIRECTORY /
 RELEVANCE_FLOOR = env.number("CODEMEM_RELEVANCE_FLOOR", 0.45)
 MAXIMUM_MEMORY_CHARACTERS = env.integer("CODEMEM_MAXIMUM_MEMORY_CHARACTERS", 20_000, minimum=100)
 
+# --- Language models (a namespace chooses one with the setting language.provider) -----------------
+LANGUAGE_TIMEOUT_SECONDS = env.number("CODEMEM_LANGUAGE_TIMEOUT_SECONDS", 90.0)
+LANGUAGE_ANTHROPIC_URL = env.text("CODEMEM_LANGUAGE_ANTHROPIC_URL", "https://api.anthropic.com")
+LANGUAGE_ANTHROPIC_KEY = env.text("CODEMEM_LANGUAGE_ANTHROPIC_KEY")
+LANGUAGE_ANTHROPIC_MODEL = env.text("CODEMEM_LANGUAGE_ANTHROPIC_MODEL", "claude-haiku-4-5")
+LANGUAGE_OPENAI_URL = env.text("CODEMEM_LANGUAGE_OPENAI_URL", "https://api.openai.com/v1")
+LANGUAGE_OPENAI_KEY = env.text("CODEMEM_LANGUAGE_OPENAI_KEY")
+LANGUAGE_OPENAI_MODEL = env.text("CODEMEM_LANGUAGE_OPENAI_MODEL")
+LANGUAGE_OLLAMA_URL = env.text("CODEMEM_LANGUAGE_OLLAMA_URL", "http://127.0.0.1:11434")
+LANGUAGE_OLLAMA_MODEL = env.text("CODEMEM_LANGUAGE_OLLAMA_MODEL")
+
 # --- Gateway ------------------------------------------------------------------------------------
 MAXIMUM_BODY_BYTES = env.integer("CODEMEM_MAXIMUM_BODY_BYTES", 4 << 20, minimum=1_024)
 MAXIMUM_DIFF_BYTES = env.integer("CODEMEM_MAXIMUM_DIFF_BYTES", 20 << 20, minimum=1_024)

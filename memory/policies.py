@@ -62,7 +62,7 @@ declare(
     *(
         Policy(
             key=f"consolidation.{cycle}.enabled",
-            default=cycle in {"decay", "cluster"},
+            default=True,
             description=f"Whether the {cycle} cycle runs by itself.",
         )
         for cycle in CYCLES
@@ -70,12 +70,121 @@ declare(
     *(
         Policy(
             key=f"consolidation.{cycle}.cadence_hours",
-            default=24 if cycle in {"decay", "cluster"} else 168,
+            default=24 if cycle == "decay" else 168,
             description=f"The time between two runs of the {cycle} cycle.",
             minimum=1,
             maximum=_YEAR_HOURS,
         )
         for cycle in CYCLES
+    ),
+)
+
+declare(
+    Policy(
+        key="consolidation.creative.quantile",
+        default=0.999,
+        description="Two memories are tied when they are more alike than this share of pairs that"
+        " are taken at random.",
+        minimum=0.5,
+        maximum=1,
+    ),
+    Policy(
+        key="consolidation.creative.maximum_ties",
+        default=3,
+        description="How many ties of the creative cycle a memory has at most.",
+        minimum=1,
+        maximum=20,
+    ),
+    Policy(
+        key="consolidation.cluster.policy",
+        default="propose",
+        description="What becomes of near duplicates: put before people, or merged at once.",
+        choices=("propose", "merge"),
+    ),
+    Policy(
+        key="consolidation.cluster.similarity",
+        default=0.95,
+        description="How alike near duplicates are, whose numbers, names and negations are equal.",
+        minimum=0.8,
+        maximum=1,
+    ),
+    Policy(
+        key="consolidation.summarize.minimum_members",
+        default=5,
+        description="How many memories a topic has at least to get a summary.",
+        minimum=3,
+        maximum=100,
+    ),
+    Policy(
+        key="consolidation.summarize.session_tokens",
+        default=8_000,
+        description="From how many tokens on the memories of a session fold into a summary tree.",
+        minimum=500,
+        maximum=1_000_000,
+    ),
+    Policy(
+        key="consolidation.summarize.leaf_tokens",
+        default=6_000,
+        description="How many tokens of originals one summary at the bottom of a tree is made of.",
+        minimum=200,
+        maximum=24_000,
+    ),
+    Policy(
+        key="consolidation.summarize.leaf_summary_tokens",
+        default=1_200,
+        description="How long a summary of originals is at most.",
+        minimum=50,
+        maximum=4_000,
+    ),
+    Policy(
+        key="consolidation.summarize.condensed_summary_tokens",
+        default=2_000,
+        description="How long a summary of summaries is at most.",
+        minimum=50,
+        maximum=4_000,
+    ),
+    Policy(
+        key="consolidation.forget.threshold",
+        default=0.2,
+        description="The retention below which a memory may be archived.",
+        minimum=0,
+        maximum=1,
+    ),
+    Policy(
+        key="consolidation.forget.unused_days",
+        default=90,
+        description="How long nobody must have recalled a memory that is archived.",
+        minimum=1,
+        maximum=3660,
+    ),
+    Policy(
+        key="consolidation.forget.minimum_age_days",
+        default=30,
+        description="How old a memory that is archived must be.",
+        minimum=1,
+        maximum=3660,
+    ),
+    Policy(
+        key="consolidation.forget.maximum_share",
+        default=0.1,
+        description="The share of a namespace's memories that one run archives at most.",
+        minimum=0,
+        maximum=1,
+    ),
+    Policy(
+        key="consolidation.forget.dry_days",
+        default=7,
+        description="For how long after its first run forgetting only says what it would do; 0:"
+        " from the first run on it archives.",
+        minimum=0,
+        maximum=366,
+    ),
+    Policy(
+        key="consolidation.undo_days",
+        default=90,
+        description="For how long a run can be undone.",
+        minimum=1,
+        maximum=366,
     ),
 )
 

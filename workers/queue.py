@@ -145,6 +145,16 @@ def refine(*, repository_id: UUID) -> None:
     )
 
 
+def consolidate(*, namespace_id: UUID, is_again: bool = False) -> None:
+    """Have the consolidation runs of a namespace that wait carried out, one after the other."""
+    _send(
+        "workers.tasks.consolidation.consolidate",
+        Queue.ANALYSIS,
+        delay_seconds=_ASK_AGAIN_AFTER_SECONDS if is_again else 0,
+        namespace_id=str(namespace_id),
+    )
+
+
 def depths() -> list[QueueDepth]:
     """Return how many messages wait in each queue; raise QueueUnavailable."""
     client = redis.Redis.from_url(

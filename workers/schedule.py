@@ -24,5 +24,9 @@ SCHEDULE = {
     "advance-histories": _every(300, "advance_all", topic="history"),
     "find-missing-findings": _every(600, "find_missing_findings", topic="findings"),
     "prune-metrics": _every(86_400, "prune_metrics", topic="findings"),
+    "consolidate-due": _every(1800, "consolidate_due", topic="consolidation"),
+    "recover-consolidation": _every(300, "recover", topic="consolidation"),
+    "prune-consolidation": _every(86_400, "prune", topic="consolidation"),
+    "close-overtaken-proposals": _every(3600, "close_overtaken", topic="consolidation"),
     "vector-indexes": _every(3600, "build_vector_indexes"),
 }

@@ -4,9 +4,11 @@
 holds, with its id, who made it and when.
 """
 
+import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from django.db import connection
@@ -24,6 +26,19 @@ class LinkRow:
     source: int
     target: int
     properties: str
+
+    @property
+    def kind(self) -> str:
+        return str(self._said().get("kind", ""))
+
+    @property
+    def weight(self) -> float:
+        return float(self._said().get("w", 1.0))
+
+    def _said(self) -> dict[str, Any]:
+        # Our own properties hold texts, numbers and nothing that only agtype can say.
+        said: dict[str, Any] = json.loads(self.properties)
+        return said
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

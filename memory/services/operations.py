@@ -9,6 +9,7 @@ from memory import queries
 from memory.models import Memory
 from memory.services import (
     linking,
+    merging,
     promotion,
     retirement,
     review,
@@ -94,6 +95,19 @@ def raise_visibility(approval: Approval) -> None:
         caller=approval.caller,
         memory_id=approval.memory_ids[0],
         visibility=Visibility(approval.arguments["visibility"]),
+        reason=approval.reason,
+        now=approval.now,
+    )
+
+
+@review.operation("merge")
+def merge(approval: Approval) -> None:
+    """Have the memory `keep` (the first, unless named) stand for the others."""
+    keeper = UUID(approval.arguments.get("keep", str(approval.memory_ids[0])))
+    merging.fold(
+        keeper_id=keeper,
+        other_ids=[key for key in approval.memory_ids if key != keeper],
+        actor=approval.caller,
         reason=approval.reason,
         now=approval.now,
     )

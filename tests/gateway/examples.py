@@ -43,6 +43,7 @@ class Example:
     mistake: Arguments
     foreign: Callable[[Team], Mapping[str, Foreign]] = field(default=_no_ids)
     writes: bool = False
+    role: str = "writer"  # what writing takes
     # It reads through a connection of its own, to which a test's transaction is invisible: what it
     # answers is tested in test_tools_cypher, what it refuses with the others.
     sees_committed_only: bool = False
@@ -92,6 +93,21 @@ EXAMPLES: Mapping[str, Example] = {
             "target_id": (str(team.note), str(NOBODYS_ID)),
         },
         writes=True,
+    ),
+    "consolidate": Example(
+        lambda _team: {**PLACE, "mode": "decay", "dry_run": True},
+        {"mode": "astrology"},
+        lambda team: {"undo": (str(team.run), str(NOBODYS_ID))},
+        writes=True,
+        role="maintainer",
+    ),
+    "expand_summary": Example(
+        lambda team: {**PLACE, "id": str(team.summary), "depth": 2},
+        {"depth": 0},
+        lambda team: {"id": (str(team.summary), str(NOBODYS_ID))},
+    ),
+    "detect_patterns": Example(
+        lambda _team: {**PLACE, "min_frequency": 2, "format": "both"}, {"format": "poem"}
     ),
     "list_proposals": Example(lambda _team: {**PLACE, "kind": "merge"}, {"kind": "guess"}),
     "decide_proposal": Example(

@@ -14,6 +14,7 @@ from graph.models import Repository
 from graph.values import EdgeKind, NodeKind, Snapshot
 from indexing.crossing.services import link_crossing
 from indexing.models import Endpoint
+from memory.models import ConsolidationRun, Memory
 from memory.services import propose, store_memory
 from tests import factories
 from tests.factories import NOW
@@ -39,6 +40,8 @@ class Team:
     decision: UUID
     note: UUID
     proposal: UUID
+    run: UUID
+    summary: UUID
     foreign_namespace: Namespace
     foreign_repository: Repository
     foreign_note: UUID
@@ -80,6 +83,8 @@ def make_team() -> Team:
         decision=decision,
         note=note,
         proposal=proposed(namespace, decision, note),
+        run=waiting(namespace),
+        summary=summarized(writer, repository, decision, note),
         foreign_namespace=foreign,
         foreign_repository=vault,
         foreign_note=remember(outsider, vault, FOREIGN_NOTE),
@@ -150,6 +155,25 @@ def proposed(namespace: Namespace, *memory_ids: UUID) -> UUID:
     )
     assert item is not None
     return item.pk
+
+
+def waiting(namespace: Namespace) -> UUID:
+    """Have a rehearsal of the decay cycle wait for a worker: asking again names the same one."""
+    run = ConsolidationRun.objects.create(
+        namespace=namespace, cycle="decay", is_dry=True, asked_by="mary", started_at=NOW
+    )
+    return run.pk
+
+
+def summarized(user: User, repository: Repository, *memory_ids: UUID) -> UUID:
+    """Have a summary of two memories; retired, so that the memories that hold stay two."""
+    summary = remember(user, repository, "Of money: round once, charge once.")
+    Memory.objects.filter(pk=summary).update(
+        memory_type="summary",
+        state="retired",
+        evidence=[{"kind": "memory", "ref": str(memory_id)} for memory_id in memory_ids],
+    )
+    return summary
 
 
 def billing() -> Snapshot:

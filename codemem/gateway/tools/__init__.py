@@ -1,6 +1,7 @@
 """The agent tools, a module by topic; importing this package fills the registry."""
 
 from codemem.gateway.tools import (
+    consolidation,
     cypher,
     editing,
     findings,
@@ -16,6 +17,7 @@ from codemem.gateway.tools import (
 )
 
 __all__ = [
+    "consolidation",
     "cypher",
     "editing",
     "findings",

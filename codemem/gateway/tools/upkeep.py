@@ -16,15 +16,19 @@ from codemem.gateway import health, statistics
 from codemem.gateway import scope as scopes
 from codemem.gateway.reembedding import ChangeView, change_view
 from codemem.gateway.tool import Arguments, Call, CodeArguments, Result, registry, tool
+from codemem.gateway.tools.consolidation import ConsolidationRunView, latest_runs
 from graph import queries as graph
 from indexing import queries as indexing
 from memory import queries as memory
 from workers import queue
 
-Section = Literal["counts", "code", "health", "queues", "tools", "runs", "embedding"]
+Section = Literal[
+    "counts", "code", "health", "queues", "tools", "runs", "embedding", "consolidation"
+]
 _SECTIONS: tuple[Section, ...] = (
-    "counts", "code", "health", "queues", "tools", "runs", "embedding",
+    "counts", "code", "health", "queues", "tools", "runs", "embedding", "consolidation",
 )  # fmt: skip
+_CONSOLIDATION_RUNS = 10
 
 
 # --- codemem_status -------------------------------------------------------------------------------
@@ -78,6 +82,7 @@ class StatusResult(Result):
     tools: dict[str, ToolView] | None = None
     runs: list[RunProgress] | None = None
     embedding: EmbeddingView | None = None
+    consolidation: list[ConsolidationRunView] | None = Field(None, description="The last runs.")
     notes: list[str] | None = None
 
 
@@ -111,6 +116,9 @@ def codemem_status(call: Call, arguments: StatusArguments) -> StatusResult:
         result.runs = _runs(namespaces)
     if "embedding" in wanted:
         result.embedding = _embedding(notes)
+    if "consolidation" in wanted:
+        ids = [scope.id for scope in namespaces]
+        result.consolidation = latest_runs(call, ids, limit=_CONSOLIDATION_RUNS)
     result.notes = notes or None
     return result
 

@@ -1,0 +1,1 @@
+"""The five cycles that keep memories useful, each with a report, a rehearsal and a way back."""

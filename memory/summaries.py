@@ -1,0 +1,122 @@
+"""Summaries: what they are made of, and the way back to the originals.
+
+A summary cites its sources as evidence (objects of kind "memory"), in order, with the beginning of
+the hash of what each said; so it can be told whether it is still of what they say, also when a
+source has expired and left the graph.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+from uuid import UUID
+
+from codemem.accounts.values import Caller
+from memory import queries
+from memory.extracting import citation
+from memory.models import Memory
+from memory.values import MemoryType, StoredMemory
+
+SOURCE: Final = "consolidation"
+MAXIMUM_DEPTH: Final = 8
+MAXIMUM_NODES: Final = 200
+
+_HASH_CHARACTERS: Final = 12
+
+
+class NotASummary(Exception):
+    """The memory is an original: there is nothing to expand."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node:
+    """One part of an expanded summary; `hidden` are its sources that the caller may not read."""
+
+    memory: StoredMemory
+    citation: str
+    depth: int
+    parent: UUID | None
+    hidden: int = 0
+
+
+def expand(
+    *, caller: Caller, memory_id: UUID, now: datetime, depth: int = 1
+) -> tuple[list[Node], bool]:
+    """Return a summary with its sources, down to `depth`, and whether all of them are shown.
+
+    The originals are shown in whatever state they are, each only to whom it may be shown: a
+    summary opens nothing. Raise MemoryUnknown, NotASummary. One query for each level.
+    """
+    rows = queries.shown(queries.visible_memories(caller=caller, now=now, include_inactive=True))
+    root = rows.filter(pk=memory_id).first()
+    if root is None:
+        raise queries.unknown(memory_id)
+    if not sources_of(root):
+        raise NotASummary(f"The memory {memory_id} is an original: it has no sources to expand.")
+    nodes: list[Node] = []
+    waiting: list[tuple[Memory, int, UUID | None]] = [(root, 0, None)]
+    is_whole = True
+    while waiting:
+        level, waiting = waiting, []
+        wanted = [key for row, at, _ in level if at < depth for key in sources_of(row)]
+        found = {row.pk: row for row in rows.filter(pk__in=wanted)} if wanted else {}
+        for row, at, parent in level:
+            sources = sources_of(row) if at < depth else ()
+            readable = [found[key] for key in sources if key in found]
+            nodes.append(
+                Node(
+                    memory=queries.stored(row, now=now),
+                    citation=citation(row.pk),
+                    depth=at,
+                    parent=parent,
+                    hidden=len(sources) - len(readable),
+                )
+            )
+            waiting += [(source, at + 1, row.pk) for source in readable]
+        room = MAXIMUM_NODES - len(nodes)
+        is_whole = is_whole and len(waiting) <= room
+        waiting = waiting[: max(room, 0)]
+    return nodes, is_whole
+
+
+def sources_of(summary: Memory) -> tuple[UUID, ...]:
+    """Return the memories that a summary was made of, in order; of an original none."""
+    if summary.memory_type != MemoryType.SUMMARY:
+        return ()
+    return tuple(UUID(item["ref"]) for item in summary.evidence if item.get("kind") == "memory")
+
+
+def evidence_of(members: Sequence[Memory]) -> list[dict[str, str]]:
+    """Return what a summary of these cites."""
+    return [
+        {"kind": "memory", "ref": str(member.pk), "note": _hash_of(member)} for member in members
+    ]
+
+
+def kept_members(summaries: Iterable[Memory]) -> Mapping[UUID, frozenset[UUID]]:
+    return {summary.pk: frozenset(sources_of(summary)) for summary in summaries}
+
+
+def citing(memory_ids: Iterable[UUID]) -> list[Memory]:
+    """Return the active summaries that cite any of these, at any height. A query for each level."""
+    found: dict[UUID, Memory] = {}
+    asked = set(memory_ids)
+    while asked:
+        level = [
+            row
+            for key in asked
+            for row in Memory.objects.filter(
+                source=SOURCE,
+                memory_type=MemoryType.SUMMARY,
+                state=Memory.State.ACTIVE,
+                evidence__contains=[{"kind": "memory", "ref": str(key)}],
+            ).defer(*queries.SEARCH_COLUMNS)
+        ]
+        fresh = {row.pk: row for row in level if row.pk not in found}
+        found |= fresh
+        asked = set(fresh)
+    return list(found.values())
+
+
+def _hash_of(member: Memory) -> str:
+    return bytes(member.content_hash).hex()[:_HASH_CHARACTERS]
