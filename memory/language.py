@@ -153,7 +153,7 @@ def _settle(use: LanguageUse, reserved: int, reply: Reply | None) -> None:
     LanguageUse.objects.filter(pk=use.pk).update(
         reserved_tokens=F("reserved_tokens") - reserved,
         calls=F("calls") + 1,
-        failures=F("failures") + (reply is None),
+        failures=F("failures") + int(reply is None),
         input_tokens=F("input_tokens") + tokens_in,
         output_tokens=F("output_tokens") + (reply.output_tokens if reply else 0),
     )
