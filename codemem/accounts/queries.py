@@ -33,6 +33,12 @@ def members_of(*, caller: Caller, action: Action) -> QuerySet[Membership]:
     )
 
 
+def is_member(*, namespace_id: UUID, username: str) -> bool:
+    """Say whether a namespace has a member of this name. One query."""
+    rows = Membership.objects.filter(namespace_id=namespace_id, user__is_active=True)
+    return rows.filter(user__username=username).exists()
+
+
 def tokens_of(*, caller: Caller) -> QuerySet[Token]:
     """Return the caller's own tokens; nobody sees another user's."""
     return Token.objects.filter(user_id=caller.user_id).prefetch_related("namespaces")

@@ -4,12 +4,39 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
+from pydantic import BaseModel, ConfigDict, Field
+
 from codemem.accounts.values import Action
 from codemem.gateway import scope as scopes
 from codemem.gateway.tool import Arguments, Call, Result
-from memory import queries
-from memory.services import AnchorValue
+from graph import queries as graph
+from memory import queries, services
+from memory.anchors import Citation, citation
+from memory.services import AnchorValue, DraftAnchor
 from memory.values import StoredMemory
+
+
+class AnchorArguments(BaseModel):
+    """A place in the code that a memory cites: a symbol, lines, a pattern, a file, a package."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    path: str = ""
+    start_line: int | None = None
+    end_line: int | None = None
+    symbol: str = Field("", description="sym:src/a.py#Class.method")
+    pattern: str = Field("", description="Regular expression that matches in `path`.")
+    package: str = Field("", description="pkg:pypi:django")
+    commit: str = ""
+    content_hash: str = Field(
+        "",
+        description="Of lines not committed yet: SHA-256 of the lines,"
+        " each stripped, joined by line feeds.",
+    )
+
+    @property
+    def citation(self) -> Citation:
+        return citation(**self.model_dump())
 
 
 class MemoryEntry(Result):
@@ -100,6 +127,19 @@ def entry_fields(stored: StoredMemory) -> dict[str, object]:
 
 def entry(stored: StoredMemory) -> MemoryEntry:
     return MemoryEntry.model_validate(entry_fields(stored))
+
+
+def drafted_anchors(
+    cited: Sequence[AnchorArguments], *, repository_id: UUID | None, branch: str = ""
+) -> list[DraftAnchor]:
+    """Return the anchors of a call, looked up in the code; raise AnchorInvalid."""
+    citations = [one.citation for one in cited]
+    if not citations or repository_id is None:
+        return services.drafted(citations, repository_id=repository_id)
+    ref = graph.get_ref_state(repository_id=repository_id, ref=branch or None)
+    if not ref.is_indexed:
+        ref = graph.get_ref_state(repository_id=repository_id, ref=None)
+    return services.drafted(citations, repository_id=repository_id, ref=ref)
 
 
 def anchor_views(anchors: Sequence[AnchorValue]) -> list[AnchorView] | None:

@@ -17,6 +17,16 @@ from memory.services.anchoring import (
     recheck,
 )
 from memory.services.drafting import RepositoryUnknown
+from memory.services.editing import (
+    Merged,
+    Part,
+    Refined,
+    Refinement,
+    Split,
+    merge_memories,
+    refine_memory,
+    split_memory,
+)
 from memory.services.feedback import Verdicts, give_feedback
 from memory.services.linking import LinkUnknown, NodesApart, WeightInvalid, associate, dissociate
 from memory.services.promotion import (
@@ -27,6 +37,12 @@ from memory.services.promotion import (
     promote_branch,
 )
 from memory.services.purging import Purge, PurgeUnconfirmed, preview_purge, purge_memory
+from memory.services.questions import (
+    Question,
+    answer_question,
+    ask_question,
+    list_questions,
+)
 from memory.services.retirement import MemoryTaken, delete_memory, restore_memory
 from memory.services.review import (
     Decision,
@@ -71,8 +87,10 @@ __all__ = [
     "MemoryInvalid",
     "MemoryTaken",
     "MemoryUnknown",
+    "Merged",
     "NamespaceUnknown",
     "NodesApart",
+    "Part",
     "Promotion",
     "ProposalDecided",
     "ProposalInvalid",
@@ -80,13 +98,19 @@ __all__ = [
     "ProposalUnknown",
     "Purge",
     "PurgeUnconfirmed",
+    "Question",
+    "Refined",
+    "Refinement",
     "RepositoryUnknown",
     "RightMissing",
+    "Split",
     "StateUnfit",
     "Verdicts",
     "WeightInvalid",
     "anchor_memory",
     "anchors_of",
+    "answer_question",
+    "ask_question",
     "associate",
     "branches_with_memories",
     "check_anchors",
@@ -105,7 +129,9 @@ __all__ = [
     "get_proposal",
     "give_feedback",
     "list_drifted",
+    "list_questions",
     "memories_anchored_at",
+    "merge_memories",
     "move",
     "note_branch_heads",
     "note_checked",
@@ -117,9 +143,11 @@ __all__ = [
     "recheck",
     "record_version",
     "record_versions",
+    "refine_memory",
     "reopen",
     "resolve",
     "restore_memory",
+    "split_memory",
     "store_memories",
     "store_memory",
     "take_cached_vectors",

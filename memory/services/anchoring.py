@@ -129,7 +129,7 @@ def anchor_memory(
     if len(present) + len(new) > MAXIMUM_ANCHORS:
         raise AnchorInvalid(f"A memory has at most {MAXIMUM_ANCHORS} anchors.")
     Anchor.objects.bulk_create(_row(memory, one, now=now) for one in new)
-    _name_entities(memory, new)
+    note_anchor_entities(memory)
     ties = {
         one.judged.vertex: Tie(id=str(one.citation), vertex=one.judged.vertex, weight=NAMED_WEIGHT)
         for one in new
@@ -520,17 +520,14 @@ def _copy(anchor: Anchor, target: Memory) -> Anchor:
     )
 
 
-def _name_entities(memory: Memory, drafts: Iterable[DraftAnchor]) -> None:
+def note_anchor_entities(memory: Memory) -> None:
     """Have a memory found by what its anchors name, as by what its text names."""
     kind = MemoryEntity.Kind
     named: dict[tuple[str, str], None] = {}
-    for draft in drafts:
-        found = _found(draft)
-        pairs = (
-            (kind.PATH, found.path),
-            (kind.SYMBOL, found.symbol),
-            (kind.PACKAGE, found.package),
-        )
+    for path, symbol, package in Anchor.objects.filter(memory=memory).values_list(
+        "path", "symbol", "package"
+    ):
+        pairs = ((kind.PATH, path), (kind.SYMBOL, symbol), (kind.PACKAGE, package))
         named |= {(one, key.lower()[:400]): None for one, key in pairs if key}
     MemoryEntity.objects.bulk_create(
         (

@@ -83,7 +83,7 @@ class Draft:
 
     @property
     def content_hash(self) -> bytes:
-        return hashlib.sha256(self.content.encode()).digest()
+        return content_hash(self.content)
 
     @property
     def words(self) -> str:
@@ -147,6 +147,16 @@ def drafted(*, caller: Caller, namespace_id: UUID, new: NewMemory, now: datetime
         flags=tuple(screen.flags),
         notes=(expiry_note,) if expiry_note else (),
     )
+
+
+def content_hash(content: str) -> bytes:
+    """Return what tells a text from all others: its SHA-256."""
+    return hashlib.sha256(content.encode()).digest()
+
+
+def cleaned_content(content: str) -> str:
+    """Return a content as it would be kept; raise MemoryInvalid."""
+    return _cleaned_content(content, Screen())
 
 
 def _cleaned_content(content: str, screen: Screen) -> str:

@@ -8,6 +8,7 @@ from uuid import UUID
 from memory import queries
 from memory.models import Memory
 from memory.services import (
+    editing,
     linking,
     merging,
     promotion,
@@ -18,7 +19,7 @@ from memory.services import (
     superseding,
 )
 from memory.services.review import Approval
-from memory.values import RelationshipKind, Visibility
+from memory.values import MemoryType, RelationshipKind, Visibility
 
 
 @review.operation("retire")
@@ -108,6 +109,22 @@ def merge(approval: Approval) -> None:
         keeper_id=keeper,
         other_ids=[key for key in approval.memory_ids if key != keeper],
         actor=approval.caller,
+        reason=approval.reason,
+        now=approval.now,
+    )
+
+
+@review.operation("combine")
+def combine(approval: Approval) -> None:
+    """Merge the memories into a new one that says `content`."""
+    kind = approval.arguments.get("memory_type")
+    editing.merge_memories(
+        caller=approval.caller,
+        source_ids=approval.memory_ids,
+        content=approval.arguments["content"],
+        memory_type=MemoryType(kind) if kind else None,
+        importance=approval.arguments.get("importance"),
+        tags=approval.arguments.get("tags", ()),
         reason=approval.reason,
         now=approval.now,
     )

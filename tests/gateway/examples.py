@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from tests.gateway.team import DECISION, Team
+from tests.gateway.team import DECISION, Team, remember
 
 NOBODYS_ID = UUID("01920000-0000-7000-8000-00000000dead")
 CHARGE = "sym:app/billing.py#charge"
@@ -51,6 +51,14 @@ class Example:
 
 def _code(_team: Team) -> Mapping[str, Foreign]:
     return {"qualified_name": (CHARGE, NOBODYS_CODE)}
+
+
+def _parts(team: Team) -> Arguments:
+    """Return parts that are memories already: nothing is made, whose id would be another one."""
+    parts = ("Invoice.total rounds once.", "Invoice totals are kept in whole cents.")
+    for part in parts:
+        remember(team.writer, team.repository, part)
+    return {"id": str(team.decision), "parts": [{"content": part} for part in parts]}
 
 
 EXAMPLES: Mapping[str, Example] = {
@@ -115,6 +123,33 @@ EXAMPLES: Mapping[str, Example] = {
         {"id": str(NOBODYS_ID)},
         lambda team: {"id": (str(team.proposal), str(NOBODYS_ID))},
         writes=True,
+    ),
+    "refine_memory": Example(
+        lambda team: {"id": str(team.decision), "importance": 0.9, "reason": "It matters."},
+        {"expected_version": 7},
+        lambda team: {"id": (str(team.decision), str(NOBODYS_ID))},
+        writes=True,
+    ),
+    "split_memory": Example(
+        _parts,
+        {"parts": [{"content": DECISION}]},
+        lambda team: {"id": (str(team.decision), str(NOBODYS_ID))},
+        writes=True,
+    ),
+    "merge_memories": Example(
+        lambda team: {"source_ids": [str(team.decision), str(team.note)], "content": DECISION},
+        {"content": " "},
+        lambda team: {
+            "source_ids": (
+                [str(team.decision), str(team.note)],
+                [str(NOBODYS_ID), str(NOBODYS_ID)],
+            )
+        },
+        writes=True,
+    ),
+    "questions": Example(
+        lambda _team: dict(PLACE),
+        {"action": "ask"},
     ),
     "mark_memory": Example(
         lambda team: {"id": str(team.decision), "mark": "pin"},

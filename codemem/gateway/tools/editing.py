@@ -1,19 +1,19 @@
-"""Tools that change memories which are there: delete, associate, mark."""
+"""Tools that change memories which are there, and ask and answer what is not known."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, cast
 from uuid import UUID
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from codemem.accounts.values import Action
 from codemem.gateway import memories as shown
 from codemem.gateway import scope as scopes
 from codemem.gateway.errors import ArgumentsInvalid, register
-from codemem.gateway.memories import AnchorView, MemoryEntry
+from codemem.gateway.memories import AnchorArguments, AnchorView, MemoryEntry
 from codemem.gateway.tool import Arguments, Call, Result, tool
 from memory import queries, services
 from memory.services.linking import memory_id_of
-from memory.values import RelationshipKind, StoredMemory, Visibility
+from memory.values import MemoryType, RelationshipKind, StoredMemory, Visibility
 
 register(
     {
@@ -24,8 +24,172 @@ register(
 )
 
 Share = Annotated[float, Field(ge=0, le=1)]
+Tag = Annotated[str, Field(min_length=1, max_length=100)]
 
 _VERDICTS = ("helpful", "not_helpful", "stale", "wrong")
+
+
+# --- refine_memory --------------------------------------------------------------------------------
+class RefineArguments(Arguments):
+    id: UUID
+    content: str | None = None
+    memory_type: MemoryType | None = None
+    importance: Share | None = None
+    confidence: Share | None = None
+    tags: list[Tag] | None = Field(None, max_length=50, description="All that it shall have.")
+    rationale: str | None = Field(None, max_length=20_000)
+    alternatives: list[dict[str, str]] | None = Field(
+        None, max_length=20, description="Each with option and reason."
+    )
+    acceptance_criteria: list[str] | None = Field(None, max_length=50)
+    links: list[str] = Field([], max_length=50, description="To add.")
+    anchors: list[AnchorArguments] | None = Field(
+        None, max_length=50, description="In place of those it has."
+    )
+    reason: str = Field("", max_length=1000, description="Why; kept with the version.")
+    expected_version: int | None = Field(
+        None, ge=1, description="Refuse if it was changed since you read this version."
+    )
+
+
+class RefineResult(Result):
+    scope: scopes.ScopeEcho
+    memory: MemoryEntry
+    changed: list[str] = Field(description="Empty: it said so already.")
+    linked: list[str] | None = None
+    redactions: dict[str, int] | None = None
+    anchors: list[AnchorView] | None = None
+
+
+@tool(reads_only=False)
+def refine_memory(call: Call, arguments: RefineArguments) -> RefineResult:
+    """Correct or complete a memory in place: its id and links stay, what it said before becomes a
+    version (see memory_history). What you leave out stays as it is.
+    """
+    stored, _ = shown.memory_named(call, arguments, arguments.id)
+    given = arguments.model_dump(include=set(_REFINED), exclude_none=True)
+    anchors = None
+    if arguments.anchors is not None:
+        anchors = shown.drafted_anchors(
+            arguments.anchors, repository_id=stored.repository_id, branch=stored.branch
+        )
+    refined = services.refine_memory(
+        caller=call.caller,
+        memory_id=stored.id,
+        expected_version=arguments.expected_version,
+        reason=arguments.reason,
+        links=arguments.links,
+        anchors=anchors,
+        now=call.now,
+        **cast("services.Refinement", given),
+    )
+    return RefineResult(
+        scope=shown.echo_of(refined.memory),
+        memory=shown.entry(refined.memory),
+        changed=list(refined.changed),
+        linked=list(refined.linked) or None,
+        redactions=dict(refined.redactions) or None,
+        anchors=shown.anchor_views(services.anchors_of([stored.id]).get(stored.id, ())),
+    )
+
+
+_REFINED = (
+    *("content", "memory_type", "importance", "confidence", "tags", "rationale"),
+    *("alternatives", "acceptance_criteria"),
+)
+
+
+# --- split_memory ---------------------------------------------------------------------------------
+class PartArguments(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    content: str
+    memory_type: MemoryType | None = None
+    tags: list[Tag] | None = Field(None, max_length=50)
+    importance: Share | None = None
+    rationale: str = Field("", max_length=20_000)
+
+
+class SplitArguments(Arguments):
+    id: UUID
+    parts: list[PartArguments] = Field(min_length=2, max_length=20)
+    reason: str = Field("", max_length=1000)
+    expected_version: int | None = Field(None, ge=1)
+
+
+class SplitResult(Result):
+    scope: scopes.ScopeEcho
+    source: MemoryEntry
+    parts: list[MemoryEntry]
+    relationship: str = "PART_OF"
+
+
+@tool(reads_only=False, destructive=True)
+def split_memory(call: Call, arguments: SplitArguments) -> SplitResult:
+    """Split a memory that says several things into memories that say one each. The parts take over
+    scope, type, tags, links and anchors; the source is superseded and can be restored.
+    """
+    stored, _ = shown.memory_named(call, arguments, arguments.id)
+    split = services.split_memory(
+        caller=call.caller,
+        memory_id=stored.id,
+        parts=[services.Part(**part.model_dump()) for part in arguments.parts],
+        expected_version=arguments.expected_version,
+        reason=arguments.reason,
+        now=call.now,
+    )
+    return SplitResult(
+        scope=shown.echo_of(split.source),
+        source=shown.entry(split.source),
+        parts=[shown.entry(part) for part in split.parts],
+    )
+
+
+# --- merge_memories -------------------------------------------------------------------------------
+class MergeArguments(Arguments):
+    source_ids: list[UUID] = Field(min_length=2, max_length=20)
+    content: str = Field(description="What says it all.")
+    memory_type: MemoryType | None = Field(None, description="Default: that of most sources.")
+    importance: Share | None = Field(None, description="Default: the sources' highest.")
+    tags: list[Tag] = Field([], max_length=50, description="Beside the sources'.")
+    rationale: str = Field("", max_length=20_000)
+    reason: str = Field("", max_length=1000)
+
+
+class MergeResult(Result):
+    scope: scopes.ScopeEcho
+    memory: MemoryEntry | None = None
+    superseded: list[UUID] | None = None
+    kept: list[UUID] | None = Field(None, description="Still active: seen by more people.")
+    proposal: UUID | None = Field(None, description="A maintainer has to approve the merge.")
+    relationship: str = "SUMMARIZES"
+
+
+@tool(reads_only=False, destructive=True)
+def merge_memories(call: Call, arguments: MergeArguments) -> MergeResult:
+    """Merge memories that say nearly the same into one, which SUMMARIZES them; they are superseded
+    and can be restored. The result is seen by no more people than the most private of them. Other
+    people's memories take a maintainer: then the merge is proposed.
+    """
+    named = [shown.memory_named(call, arguments, memory_id) for memory_id in arguments.source_ids]
+    merged = services.merge_memories(
+        caller=call.caller,
+        source_ids=[stored.id for stored, _ in named],
+        content=arguments.content,
+        memory_type=arguments.memory_type,
+        importance=arguments.importance,
+        tags=arguments.tags,
+        rationale=arguments.rationale,
+        reason=arguments.reason,
+        now=call.now,
+    )
+    return MergeResult(
+        scope=shown.echo_of(merged.memory or named[0][0]),
+        memory=shown.entry(merged.memory) if merged.memory else None,
+        superseded=list(merged.superseded) or None,
+        kept=list(merged.kept) or None,
+        proposal=merged.proposal_id,
+    )
 
 
 # --- delete_memory --------------------------------------------------------------------------------
@@ -241,6 +405,91 @@ def _move(call: Call, arguments: MarkArguments, stored: StoredMemory) -> UUID | 
         now=call.now,
     )
     return proposal.pk if proposal else None
+
+
+# --- questions ------------------------------------------------------------------------------------
+class QuestionsArguments(Arguments):
+    action: Literal["list", "ask", "answer"] = "list"
+    text: str | None = Field(None, description="The question, or the answer.")
+    id: UUID | None = Field(None, description="To answer: the question.")
+    ask_of: str | None = Field(None, max_length=150, description="A member's user name.")
+    links: list[str] = Field([], max_length=50, description="What the question is about.")
+    to_me: bool = Field(False, description="List only what you were asked.")
+    limit: int = Field(20, ge=1, le=100)
+
+
+class QuestionView(MemoryEntry):
+    asked_of: str | None = None
+
+
+class QuestionsResult(Result):
+    scope: scopes.ScopeEcho
+    open: list[QuestionView] | None = Field(None, description="The longest open first.")
+    question: MemoryEntry | None = None
+    answer: MemoryEntry | None = None
+
+
+@tool(reads_only=False)
+def questions(call: Call, arguments: QuestionsArguments) -> QuestionsResult:
+    """List what nobody knew yet, ask the team or one person, or answer: the answer becomes a memory
+    and the question is resolved. Ask when recall had nothing and guessing would be costly.
+    """
+    if arguments.action == "list":
+        return _open_questions(call, arguments)
+    if arguments.text is None:
+        raise ArgumentsInvalid(f"text: needed to {arguments.action}.")
+    if arguments.action == "ask":
+        return _asked(call, arguments, arguments.text)
+    if arguments.id is None:
+        raise ArgumentsInvalid("id: name the question that this answers.")
+    stored, _ = shown.memory_named(call, arguments, arguments.id)
+    outcome, resolved = services.answer_question(
+        caller=call.caller, question_id=stored.id, text=arguments.text, now=call.now
+    )
+    return QuestionsResult(
+        scope=shown.echo_of(resolved),
+        question=shown.entry(resolved),
+        answer=shown.entry(outcome.memory),
+    )
+
+
+def _asked(call: Call, arguments: QuestionsArguments, text: str) -> QuestionsResult:
+    namespace = scopes.namespace_for_write(call, arguments, Action.WRITE_MEMORY)
+    place = scopes.find_repository(call, arguments, namespaces=(namespace,))
+    outcome = services.ask_question(
+        caller=call.caller,
+        namespace_id=namespace.id,
+        repository_id=place.repository.id if place else None,
+        text=text,
+        asked_of=arguments.ask_of,
+        links=arguments.links,
+        now=call.now,
+    )
+    return QuestionsResult(
+        scope=scopes.echo(place or namespace), question=shown.entry(outcome.memory)
+    )
+
+
+def _open_questions(call: Call, arguments: QuestionsArguments) -> QuestionsResult:
+    namespaces, source = scopes.namespaces_to_read(call, arguments, Action.READ_MEMORY)
+    place = scopes.find_repository(call, arguments, namespaces=namespaces)
+    found = services.list_questions(
+        caller=call.caller,
+        now=call.now,
+        namespace_ids=[place.namespace.id] if place else [scope.id for scope in namespaces],
+        repository_id=place.repository.id if place else None,
+        only_to_me=arguments.to_me,
+        limit=arguments.limit,
+    )
+    return QuestionsResult(
+        scope=scopes.echo(place) if place else scopes.echo_namespaces(namespaces, source),
+        open=[
+            QuestionView.model_validate(
+                {**shown.entry_fields(one.memory), "asked_of": one.asked_of}
+            )
+            for one in found
+        ],
+    )
 
 
 def _read(call: Call, memory_id: UUID) -> StoredMemory:
