@@ -53,6 +53,9 @@ bench-pushes: setup  ## From webhook to answer at 500, 2,000 and 8,000 files; br
 bench-http: setup  ## How long an agent waits for an answer about code, on Django's source
 	@deploy/bench_http.sh
 
+bench-code-memory: setup  ## Ask where real commits' changes would go; against BM25 over content
+	@deploy/bench_code_memory.sh
+
 conformance:  ## Run the MCP conformance scenarios (fetches Node 22 and the suite)
 	@deploy/conformance.sh
 
@@ -62,4 +65,4 @@ lock: setup  ## Write requirements.lock anew from pyproject.toml
 setup:
 	@deploy/server.sh setup
 
-.PHONY: help up down status env logs test check bench bench-graph bench-index indexers test-scip bench-history bench-pushes bench-http conformance lock setup
+.PHONY: help up down status env logs test check bench bench-graph bench-index indexers test-scip bench-history bench-pushes bench-http bench-code-memory conformance lock setup

@@ -94,6 +94,14 @@ def search_symbols(
     return _hits({key: scores[key] for key in best}, view)
 
 
+def candidates(
+    query: str, embedded: QueryVector | None, filters: dict[str, Any], view: View
+) -> tuple[dict[int, float], dict[int, float]]:
+    """Return symbols with their scores by words and by meaning, best first, to fuse otherwise."""
+    by_meaning = _by_meaning(embedded, filters, view) if embedded else {}
+    return _by_words(query, filters, view), by_meaning
+
+
 def _by_name(query: str, filters: dict[str, Any], view: View) -> dict[int, float]:
     """Return the symbols that the question names exactly: `save`, `User.save`, `app.User.save`."""
     names = [name.replace("::", ".") for name in identifiers(query)]

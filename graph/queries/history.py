@@ -4,18 +4,19 @@ What a commit did is read from AGE's MODIFIED_BY edges by SQL.
 """
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, LiteralString, NamedTuple
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import QuerySet
+from django.db.models import Count, Max, QuerySet
 from psycopg import sql
 
 from graph import cypher
 from graph.events import CommitView, Event, Happening, Lifetime, Touched
-from graph.models import Commit, SourceFile, Symbol
+from graph.models import Commit, Repository, SourceFile, Symbol
 from graph.values import VertexLabel, file_id, graph_id, key_of, label_of, symbol_id
 
 _MOST_PLACES: Final = 50
@@ -91,6 +92,64 @@ def touched_by(
         if row.vertex in names:
             found.setdefault(key_of(row.commit), []).append(row.touched(names))
     return {key: tuple(sorted(touched)) for key, touched in found.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedFiles:
+    """A commit's message, and the keys of the files it changed, by where they stand now."""
+
+    sha: str
+    message: str
+    at: datetime
+    files: tuple[int, ...]
+
+
+def newest_landed(*, repository_id: UUID) -> tuple[int, int]:
+    """Return what differs once the repository's known history does. One query."""
+    rows = Commit.objects.filter(repository_id=repository_id, landed__isnull=False)
+    told = rows.aggregate(newest=Max("pk"), mapped=Count("mapped_at"))
+    return (told["newest"] or 0, told["mapped"])
+
+
+def landed_changes(*, repository_id: UUID, limit: int = 5_000) -> list[ChangedFiles]:
+    """Return what the newest commits of the default branch said and which files they changed.
+
+    A file that moved counts where it stands now. Without merges and bots. Three queries.
+    """
+    rows = Commit.objects.filter(
+        repository_id=repository_id, landed__isnull=False, is_bot=False, parents__len__lt=2
+    ).order_by("-committed_at")
+    commits = {
+        graph_id(label=VertexLabel.COMMIT, key=key): (sha, f"{subject}\n{body}", at)
+        for key, sha, subject, body, at in rows.values_list(
+            "pk", "sha", "subject", "body", "authored_at"
+        )[:limit]
+    }
+    edges = _edges(
+        Repository.objects.values_list("namespace_id", flat=True).get(pk=repository_id),
+        "SELECT start_id::bigint, end_id::bigint, {k}::text, {x}::bigint, {same}::text,"
+        " {fmt}::text, {at}::bigint, 1 FROM {edges} e"
+        " WHERE end_id = ANY (%(vertices)s::bigint[]::ag_catalog.graphid[])",
+        vertices=list(commits),
+    )
+    files = [row for row in edges if label_of(row.vertex) is VertexLabel.FILE]
+    moved = {row.other: row.vertex for row in files if row.happening == Happening.MOVED}
+    changed: dict[int, set[int]] = {}
+    for row in files:
+        changed.setdefault(row.commit, set()).add(key_of(_now(row.vertex, moved)))
+    return [
+        ChangedFiles(sha, message, at, tuple(sorted(changed.get(vertex, ()))))
+        for vertex, (sha, message, at) in commits.items()
+    ]
+
+
+def _now(vertex: int, moved: Mapping[int | None, int]) -> int:
+    """Return where a file stands after all its moves; one that went in circles, somewhere."""
+    seen = {vertex}
+    while (after := moved.get(vertex)) is not None and after not in seen:
+        seen.add(after)
+        vertex = after
+    return vertex
 
 
 def events_of(*, namespace_id: UUID, vertex: int, limit: int) -> tuple[list[Event], int]:

@@ -84,3 +84,35 @@ where version.repository_id = any (%(repositories)s) and {seen}
     and starts_with(symbol.path, %(prefix)s)
 order by version.embedding <=> %(vector)s::halfvec, symbol.path, symbol.local_name, symbol.kind, symbol.ordinal
 limit %(limit)s
+
+-- name: files_of
+-- The files of some symbols, with which of these are theirs, and some other files, by their keys; of a
+-- repository of few files, all.
+with found as (
+    select version.file_id, array_agg(version.symbol_id) as symbols
+    from graph_symbolversion version
+    where version.symbol_id = any (%(symbols)s) and {seen}
+    group by version.file_id
+)
+select source.path, source.id, file_version.blob, coalesce(found.symbols, '{{}}')
+from graph_fileversion file_version
+join graph_sourcefile source on source.id = file_version.file_id
+left join found on found.file_id = source.id
+where {shown}
+    and (found.file_id is not null or source.id = any (%(files)s)
+        or %(few)s >= (
+            select count(*) from graph_fileversion file_version
+            where file_version.repository_id = any (%(repositories)s) and {shown}))
+    and not file_version.is_removed and file_version.repository_id = any (%(repositories)s)
+    and (%(language)s::text is null or file_version.language = %(language)s)
+    and starts_with(source.path, %(prefix)s)
+
+-- name: texts_of
+-- What the symbols of some files say, together; of classes, whose members speak for themselves, the head.
+select version.file_id, string_agg(
+    case when symbol.kind in ('class', 'interface', 'module', 'enum')
+        then version.signature || ' ' || version.doc else version.source_text end, E'\n')
+from graph_symbolversion version
+join graph_symbol symbol on symbol.id = version.symbol_id
+where version.file_id = any (%(files)s) and {seen}
+group by version.file_id

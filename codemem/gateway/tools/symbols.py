@@ -21,8 +21,8 @@ from codemem.gateway.past import (
 )
 from codemem.gateway.tool import Call, CodeArguments, Result, tool
 from codemem.gateway.views import CodeResult, EdgeView, MemoryView, NodeView
+from graph import file_search, search
 from graph import queries as graph
-from graph import search
 from graph.queries import history
 from graph.values import (
     CROSSING_KINDS,
@@ -87,6 +87,9 @@ class SearchArguments(CodeArguments):
     language: str | None = Field(None, max_length=30)
     path_prefix: str | None = Field(None, max_length=1000, description="Only below this path.")
     across_namespace: bool = Field(False, description="Search all its repositories at once.")
+    files: int = Field(
+        0, ge=0, le=50, description="Rank so many files, too: where a change like this would go."
+    )
 
 
 class SearchHit(NodeView):
@@ -94,10 +97,17 @@ class SearchHit(NodeView):
     score: float
 
 
+class RankedFile(Result):
+    path: str
+    score: float
+    commits: list[str] = Field(description="That said something like it and changed the file.")
+
+
 class SearchResult(Result):
     scope: scopes.ScopeEcho
     code: scopes.CodeEcho | None = None
     results: list[SearchHit]
+    files: list[RankedFile] | None = None
     note: str | None = None
 
 
@@ -142,8 +152,35 @@ def search_code(call: Call, arguments: SearchArguments) -> SearchResult:
             )
             for hit in hits
         ],
+        files=_files(arguments, embedded, list(names), view),
         note=note,
     )
+
+
+def _files(
+    arguments: SearchArguments,
+    embedded: search.QueryVector | None,
+    repositories: list[UUID],
+    view: View,
+) -> list[RankedFile] | None:
+    """Return the files that a question concerns, of one repository."""
+    if not arguments.files:
+        return None
+    if len(repositories) != 1:
+        raise ArgumentsInvalid("Files are ranked in one repository: name it.")
+    hits = file_search.rank_files(
+        repository_id=repositories[0],
+        query=arguments.query,
+        embedded=embedded,
+        language=arguments.language,
+        path_prefix=arguments.path_prefix,
+        limit=arguments.files,
+        view=view,
+    )
+    return [
+        RankedFile(path=hit.path, score=round(hit.score, 4), commits=list(hit.commits))
+        for hit in hits
+    ]
 
 
 # --- get_symbol_info ------------------------------------------------------------------------------

@@ -1,0 +1,149 @@
+"""Where a change would go: by what files hold, and by what commits said and did."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from graph import file_search
+from graph.file_search import FileHit, Witnesses, rank_files
+from graph.models import Repository
+from graph.queries.history import landed_changes, newest_landed
+from graph.search import QueryVector
+from indexing.history.backfill import advance
+from tests.gateway import surfaces
+from tests.indexing.checkout import Checkout, index
+
+pytestmark = pytest.mark.django_db
+
+RETRY = 'def again(times):\n    """Try once more."""\n    return backoff * times\n'
+MAIL = 'def send(message):\n    """Send a message."""\n    return smtp.deliver(message)\n'
+COOKIE = 'def parse(header):\n    """Read a cookie."""\n    return header.split(";")\n'
+
+
+def bring_up(repository: Repository) -> None:
+    index(repository)
+    while advance(repository_id=repository.pk, seconds=60):
+        pass
+
+
+def ranked(repository: Repository, query: str, **changes) -> list[FileHit]:
+    given: dict[str, Any] = {"repository_id": repository.pk, "query": query, "embedded": None}
+    return rank_files(**(given | changes))
+
+
+def paths(hits: Sequence[FileHit]) -> list[str]:
+    return [hit.path for hit in hits]
+
+
+@pytest.fixture
+def shop(mirrored: Repository, source: Checkout) -> Repository:
+    source.commit({"net.py": RETRY, "mail.py": MAIL, "jar.py": COOKIE}, subject="Begin")
+    return mirrored
+
+
+def test_words_of_the_text_find_a_file_that_names_nothing_so(shop: Repository):
+    bring_up(shop)
+    (best, *_) = ranked(shop, "the smtp server refuses what we deliver")
+    assert best.path == "mail.py"
+    assert best.witnesses.text == 1.0
+    assert best.witnesses.meaning == 0.0
+
+
+def test_a_commit_that_said_something_like_it_speaks_for_what_it_changed(
+    shop: Repository, source: Checkout
+):
+    sha = source.commit({"jar.py": COOKIE + "\n\nLIMIT = 4\n"}, subject="Harden against giraffes")
+    source.commit({"mail.py": MAIL + "\n\nLIMIT = 5\n"}, subject="Send more")
+    bring_up(shop)
+    (best, *_) = ranked(shop, "giraffes get in again")
+    assert (best.path, best.commits) == ("jar.py", (sha,))
+    assert best.witnesses.commits == 1.0
+
+
+def test_what_a_file_went_through_follows_it_to_its_new_place(shop: Repository, source: Checkout):
+    source.commit({"jar.py": COOKIE + "\n\nLIMIT = 4\n"}, subject="Harden against giraffes")
+    source.git("mv", "jar.py", "cookies.py")
+    source.commit({}, subject="Move")
+    bring_up(shop)
+    assert paths(ranked(shop, "giraffes"))[0] == "cookies.py"
+    assert "jar.py" not in paths(ranked(shop, "giraffes cookie header"))
+
+
+def test_a_commit_of_many_files_says_less_of_each(shop: Repository, source: Checkout):
+    source.commit({"jar.py": COOKIE + "\n\nA = 1\n"}, subject="Feed giraffes")
+    everything = {"net.py": RETRY + "\n\nA = 1\n", "mail.py": MAIL + "\n\nA = 1\n"}
+    source.commit(everything | {"x.py": "A = 1\n", "y.py": "A = 1\n"}, subject="Feed giraffes")
+    bring_up(shop)
+    assert paths(ranked(shop, "feed giraffes"))[0] == "jar.py"
+
+
+def test_a_file_that_changes_often_goes_before_one_that_never_did(
+    shop: Repository, source: Checkout
+):
+    for number in range(3):
+        source.commit({"net.py": RETRY + f"\n\nA = {number}\n"}, subject=f"Step {number}")
+    bring_up(shop)
+    only_churn = Witnesses(churn=1.0)
+    assert paths(ranked(shop, "nothing of it", weights=only_churn))[0] == "net.py"
+
+
+def test_filters_hold(shop: Repository, source: Checkout):
+    source.commit({"docs/mail.md": "# Mail\n\nHow to deliver by smtp.\n"}, subject="Explain mail")
+    bring_up(shop)
+    assert "docs/mail.md" in paths(ranked(shop, "deliver smtp mail"))
+    assert set(paths(ranked(shop, "deliver smtp mail", language="python"))) <= {
+        "mail.py",
+        "net.py",
+        "jar.py",
+    }
+    assert paths(ranked(shop, "deliver smtp mail", path_prefix="docs/")) == ["docs/mail.md"]
+    assert len(ranked(shop, "deliver smtp mail", limit=1)) == 1
+
+
+def test_a_new_commit_is_heard_at_once_and_an_old_answer_is_not_read_again(
+    shop: Repository, source: Checkout, monkeypatch
+):
+    bring_up(shop)
+    ranked(shop, "giraffes")
+    known = newest_landed(repository_id=shop.pk)
+    monkeypatch.setattr(file_search, "landed_changes", lambda **_: pytest.fail("read again"))
+    ranked(shop, "giraffes")
+    monkeypatch.setattr(file_search, "landed_changes", landed_changes)
+    source.commit({"jar.py": COOKIE + "\n\nLIMIT = 4\n"}, subject="Harden against giraffes")
+    bring_up(shop)
+    assert newest_landed(repository_id=shop.pk) != known
+    assert paths(ranked(shop, "giraffes"))[0] == "jar.py"
+
+
+def test_a_repository_without_history_or_words_answers_with_what_there_is(shop: Repository):
+    index(shop)
+    assert paths(ranked(shop, "smtp deliver"))[0] == "mail.py"
+    assert ranked(shop, "") == []
+    assert (
+        rank_files(
+            repository_id=shop.pk,
+            query="?!",
+            embedded=QueryVector(vector=[1.0] * 5, fingerprint="unknown"),
+        )
+        == []
+    )
+
+
+def test_an_agent_asks_for_files_beside_symbols(shop: Repository, writer):
+    from tests.factories import make_token
+
+    bring_up(shop)
+    answer = surfaces.over_rest(
+        token=make_token(writer).secret,
+        tool="search_code",
+        arguments={
+            "namespace": shop.namespace.name,
+            "repository": shop.name,
+            "query": "smtp deliver",
+            "mode": "text",
+            "files": 2,
+        },
+    ).content
+    assert answer["files"][0]["path"] == "mail.py"
+    assert answer["files"][0]["commits"] == []
