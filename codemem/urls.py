@@ -5,6 +5,7 @@ from django.urls import include, path
 from django.views.generic import RedirectView
 
 from codemem.gateway import (
+    erasures,
     exposition,
     health,
     mcp,
@@ -25,6 +26,7 @@ rest.api.add_router("/reviews", reviews.reviews_router())
 rest.api.add_router("/embedding", reembedding.embedding_router())
 rest.api.add_router("/runs", runs.runs_router())
 rest.api.add_router("/namespaces", namespace_settings.settings_router())
+rest.api.add_router("/erasures", erasures.erasures_router())
 rest.api.add_router("", portability.portability_router())
 rest.api.add_router("/worktrees", worktrees.worktrees_router())
 

@@ -19,6 +19,7 @@ class Work(IntEnum):
     CROSSING = 7
     MEMORIES = 8
     REEMBED = 9
+    ERASE = 10
 
 
 @contextmanager

@@ -155,6 +155,11 @@ def consolidate(*, namespace_id: UUID, is_again: bool = False) -> None:
     )
 
 
+def erase_namespace(*, erasure_id: UUID) -> None:
+    """Have a deleted namespace erased; one whose grace is not over waits for the clock."""
+    _send("workers.tasks.erasure.erase_namespace", Queue.ANALYSIS, erasure_id=str(erasure_id))
+
+
 def depths() -> list[QueueDepth]:
     """Return how many messages wait in each queue; raise QueueUnavailable."""
     client = redis.Redis.from_url(

@@ -12,6 +12,7 @@ def _every(seconds: int, task: str, *, topic: str = "maintenance") -> dict[str, 
 
 
 SCHEDULE = {
+    "erase-due-namespaces": _every(600, "erase_due", topic="erasure"),
     "recover-runs": _every(30, "recover_runs"),
     "expire-memories": _every(300, "expire_memories"),
     "embed-missing": _every(120, "embed_missing"),

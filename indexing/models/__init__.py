@@ -4,6 +4,7 @@ Facts are derived (rebuilt by parsing the blob again); runs are a log.
 """
 
 from indexing.models.dependencies import FileDependencies, KeptResolution
+from indexing.models.erasure import Erasure
 from indexing.models.facts import BlobFacts
 from indexing.models.findings import Analysis, AnalyzedFile, FileChange, Finding, Metric
 from indexing.models.history import History, ManifestText, TreeSpan
@@ -30,6 +31,7 @@ __all__ = [
     "CrossingFile",
     "CrossingState",
     "Endpoint",
+    "Erasure",
     "FileChange",
     "FileDependencies",
     "Finding",

@@ -240,6 +240,7 @@ def _use(use: MemoryUse) -> Record:
         "not_helpful": use.not_helpful,
         "stale": use.stale,
         "wrong": use.wrong,
+        "confirmed": use.confirmed,
         "retention": use.retention,
         "retention_at": moment(use.retention_at),
     }

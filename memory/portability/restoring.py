@@ -715,6 +715,7 @@ def _use(memory: Memory, fields: Fields | None) -> MemoryUse | None:
         not_helpful=fields.count("not_helpful"),
         stale=fields.count("stale"),
         wrong=fields.count("wrong"),
+        confirmed=fields.count("confirmed"),
         retention=fields.optional_share("retention"),
         retention_at=fields.time("retention_at"),
     )

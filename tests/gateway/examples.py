@@ -262,5 +262,10 @@ EXAMPLES: Mapping[str, Example] = {
         },
         {"include": ["weather"]},
     ),
+    "namespace_stats": Example(lambda _team: dict(PLACE), {"repository": "nothing"}),
+    # Without `confirm` it only says what would go.
+    "delete_namespace": Example(
+        lambda _team: {"namespace": "team"}, {"confirm": "tema"}, writes=True, role="owner"
+    ),
     "list_namespaces": Example(lambda _team: dict(PLACE), {"namespace": "nowhere"}),
 }

@@ -38,6 +38,8 @@ NEEDED = {
     "list_proposals": Action.READ_MEMORY,
     "decide_proposal": Action.WRITE_MEMORY,
     "review_diff": Action.RUN_REVIEW,
+    "namespace_stats": Action.READ_MEMORY,
+    "delete_namespace": Action.DELETE_NAMESPACE,
 }
 # Membership alone opens it: an agent must be able to learn where it may ask.
 NEEDS_NO_SCOPE = {"list_namespaces"}

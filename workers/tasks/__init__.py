@@ -2,6 +2,7 @@
 
 from workers.tasks import (
     embedding,
+    erasure,
     findings,
     history,
     indexing,
@@ -14,6 +15,7 @@ from workers.tasks import (
 
 __all__ = [
     "embedding",
+    "erasure",
     "findings",
     "history",
     "indexing",

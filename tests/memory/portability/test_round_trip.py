@@ -3,10 +3,11 @@
 import hashlib
 import json
 from typing import Any
+from uuid import UUID
 
 import pytest
 
-from memory.models import Memory
+from memory.models import Anchor, Feedback, Memory, MemoryUse, MemoryVersion
 from memory.portability import reading
 from tests.memory.portability.conftest import Carrier, wipe
 
@@ -50,3 +51,28 @@ def test_every_column_of_a_memory_is_carried_or_named_as_not() -> None:
     columns = {field.name for field in Memory._meta.concrete_fields}
     named = reading.CARRIED.keys() | reading.DERIVED | reading.LOCAL
     assert columns == named, "a new column is either in the archive or named as derived or local"
+
+
+@pytest.mark.parametrize(
+    ("model", "key", "renamed", "left"),
+    [
+        (
+            MemoryVersion,
+            "versions",
+            {"changed_by_name": "by"},
+            {"id", "memory", "changed_by", "token_id"},
+        ),
+        (Anchor, "anchors", {}, {"id", "memory"}),
+        (Feedback, "feedback", {"session_id": "session"}, {"id", "memory"}),
+        (MemoryUse, "use", {}, {"memory"}),
+    ],
+)
+def test_every_column_that_hangs_on_a_memory_is_carried(
+    carrier: Carrier, everything: list[UUID], *, model: Any, key: str, renamed: Any, left: Any
+) -> None:
+    memory = reading.whole(Memory.objects.filter(pk=everything[0])).get()
+    names = reading.repository_names(carrier.namespace.pk)
+    carried = reading.memory_record(memory, names)[key]
+    carried = carried if isinstance(carried, dict) else carried[0]
+    columns = {field.name for field in model._meta.concrete_fields} - left
+    assert {renamed.get(name, name) for name in columns} == carried.keys()
