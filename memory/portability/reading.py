@@ -209,6 +209,7 @@ def _anchor(anchor: Anchor, names: Mapping[UUID, str]) -> Record:
         "pattern": anchor.pattern,
         "package": anchor.package,
         "commit": anchor.commit,
+        "blob": anchor.blob,
         "content_hash": bytes(anchor.content_hash).hex() if anchor.content_hash else None,
         "state": anchor.state,
         "detail": anchor.detail,

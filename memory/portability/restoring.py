@@ -372,6 +372,7 @@ class Restoration:
             pattern=fields.text("pattern"),
             package=fields.text("package"),
             commit=fields.text("commit", maximum=64),
+            blob=fields.text("blob", maximum=64),
             content_hash=content[:32] or None,
             state=fields.one_of("state", tuple(Anchor.State.values), Anchor.State.UNVERIFIED.value),
             detail=fields.text("detail"),

@@ -54,7 +54,7 @@ def test_every_column_of_a_memory_is_carried_or_named_as_not() -> None:
 
 
 @pytest.mark.parametrize(
-    ("model", "key", "renamed", "left"),
+    ("table", "key", "renamed", "left"),
     [
         (
             MemoryVersion,
@@ -68,11 +68,11 @@ def test_every_column_of_a_memory_is_carried_or_named_as_not() -> None:
     ],
 )
 def test_every_column_that_hangs_on_a_memory_is_carried(
-    carrier: Carrier, everything: list[UUID], *, model: Any, key: str, renamed: Any, left: Any
+    carrier: Carrier, everything: list[UUID], *, table: Any, key: str, renamed: Any, left: Any
 ) -> None:
     memory = reading.whole(Memory.objects.filter(pk=everything[0])).get()
     names = reading.repository_names(carrier.namespace.pk)
     carried = reading.memory_record(memory, names)[key]
     carried = carried if isinstance(carried, dict) else carried[0]
-    columns = {field.name for field in model._meta.concrete_fields} - left
+    columns = {field.name for field in table._meta.concrete_fields} - left
     assert {renamed.get(name, name) for name in columns} == carried.keys()
