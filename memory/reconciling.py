@@ -87,10 +87,7 @@ def compare(*, new: str, old: str, cosine: float | None, memory_type: MemoryType
     """
     fresh, known = statement(new), statement(old)
     shared = _jaccard(fresh.words, known.words)
-    if cosine is None:
-        if shared < SIMILAR_WORDS:
-            return None
-    elif cosine < SIMILAR_COSINE and shared < SIMILAR_WORDS:
+    if (shared < SIMILAR_WORDS) if cosine is None else (cosine < SIMILAR_COSINE):
         return None
     similarity = round(shared if cosine is None else cosine, 3)
     for relation, reason in _verdicts(fresh, known, cosine=cosine, memory_type=memory_type):
@@ -145,11 +142,12 @@ def _same(new: Statement, old: Statement, cosine: float | None) -> str:
 
 def _conflict(new: Statement, old: Statement, memory_type: MemoryType) -> str:
     shared = _shared_of_shorter(new.words, old.words)
-    if shared < SUBJECT_SHARED:
+    gone, come = _difference(old.words, new.words)
+    # Where nothing else is different, little need be shared: "the endpoint is public".
+    if shared < SUBJECT_SHARED and not len(gone) == len(come) == 1:
         return ""
     if shared >= FRAME_SHARED and new.negations % 2 != old.negations % 2:
         return "One of the two denies what the other says."
-    gone, come = _difference(old.words, new.words)
     for one, other in _OPPOSITES:
         if (one in gone and other in come) or (other in gone and one in come):
             return f"One says {one!r} where the other says {other!r}."
@@ -232,7 +230,7 @@ _NUMBER_TEXT = r"v?\d+(?:[.,:]\d+)*(?:[-.]?(?:rc|beta|alpha|post|dev)\.?\d*)?%?"
 _NUMBERS = re.compile(rf"(?<![\w.]){_NUMBER_TEXT}")
 _VALUES = re.compile(
     r"(?:\b(?:is|are|was|be|to|at|of|than|most|least|after|every|within|for|by|in|about|only|exactly"
-    rf"|ha[sd]|have|takes?|uses?|under|over|keeps?|needs?|allows?|with)|[=:<>])\s*({_NUMBER_TEXT})"
+    rf"|ha[sd]|have|takes?|uses?|under|over|above|below|keeps?|needs?|allows?|with)|[=:<>])\s*({_NUMBER_TEXT})"
 )
 _NEGATED = re.compile(r"(?<=[a-z])n['\u2019]t\b|\bcannot\b")
 _NEGATION = re.compile(

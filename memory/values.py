@@ -9,6 +9,8 @@ from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
+from memory.anchors import Citation
+
 MAXIMUM_HITS = 50
 MAXIMUM_EXPANSION_DEPTH = 3
 
@@ -118,6 +120,7 @@ class NewMemory:
     alternatives: Sequence[Mapping[str, str]] = ()
     acceptance_criteria: Sequence[str] = ()
     evidence: Sequence[Mapping[str, str]] = ()
+    citations: Sequence[Citation] = ()
     tags: Sequence[str] = ()
     importance: float = 0.5
     confidence: float = 1.0

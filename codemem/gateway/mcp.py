@@ -16,6 +16,7 @@ from codemem import metrics
 from codemem.client.version import VERSION
 from codemem.gateway import body, tool
 from codemem.gateway.address import address_of
+from codemem.gateway.agents import agent_of
 from codemem.gateway.auth import authenticate
 from codemem.gateway.departure import is_abandoned
 from codemem.gateway.errors import BodyMalformed, ToolUnknown, response, translate
@@ -77,6 +78,7 @@ def endpoint(
         address=address_of(request, namespace=namespace, repository=repository),
         now=timezone.now(),
         is_abandoned=partial(is_abandoned, request),
+        agent=agent_of(request, message),
     )
     return _answer(request, message, call)
 

@@ -16,6 +16,7 @@ from codemem.accounts import queries as accounts
 from codemem.accounts.values import Caller
 from codemem.gateway import body, tool
 from codemem.gateway.address import address_of
+from codemem.gateway.agents import agent_of
 from codemem.gateway.auth import authenticate
 from codemem.gateway.departure import is_abandoned
 from codemem.gateway.errors import ArgumentsInvalid, response, translate
@@ -114,6 +115,7 @@ def call_of(request: HttpRequest) -> tool.Call:
         address=address_of(request),
         now=timezone.now(),
         is_abandoned=partial(is_abandoned, request),
+        agent=agent_of(request),
     )
 
 

@@ -67,12 +67,13 @@ def _stays() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One call: who asks, from where, when; and, for what takes long, whether they have gone."""
+    """One call: who asks, from where, when, by which agent; and whether they have gone since."""
 
     caller: Caller
     address: Address
     now: datetime
     is_abandoned: Callable[[], bool] = _stays
+    agent: str = ""  # the client that calls, such as "claude-code 2.1"; blank: not known
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +202,7 @@ def _validate(tool: Tool, arguments: object) -> Arguments:
         # As JSON: ISO text is a time and a string an enum, but "3" is never 3.
         return tool.arguments.model_validate_json(json.dumps(arguments))
     except ValidationError as error:
-        raise ArgumentsInvalid(_sentence(error)) from None
+        raise ArgumentsInvalid(sentence_of(error)) from None
 
 
 def _refuse_what_cannot_be_kept(arguments: dict[str, Any]) -> None:
@@ -236,7 +237,8 @@ def _shown(name: str) -> str:
     return name[:100].encode("ascii", "backslashreplace").decode().replace("\0", "\\0")
 
 
-def _sentence(error: ValidationError) -> str:
+def sentence_of(error: ValidationError) -> str:
+    """Return what is wrong with arguments, each name with its reason."""
     parts = []
     for problem in error.errors(include_url=False, include_input=False, include_context=False):
         where = _shown(".".join(str(part) for part in problem["loc"])) or "arguments"

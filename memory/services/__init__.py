@@ -63,6 +63,7 @@ from memory.services.storing import (
     KeyReused,
     store_memories,
     store_memory,
+    store_new,
 )
 from memory.services.upkeep import embed_missing, expire_due
 from memory.services.vectors import (
@@ -150,6 +151,7 @@ __all__ = [
     "split_memory",
     "store_memories",
     "store_memory",
+    "store_new",
     "take_cached_vectors",
     "texts_to_embed",
     "visible_proposals",

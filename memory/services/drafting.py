@@ -15,6 +15,7 @@ from django.conf import settings
 from codemem import policies
 from codemem.accounts.values import Caller
 from graph.models import Repository
+from memory.anchors import Citation
 from memory.entities import Entity, entities_of
 from memory.models import Memory
 from memory.safety import Screen
@@ -61,6 +62,7 @@ class Draft:
     alternatives: tuple[dict[str, str], ...]
     acceptance_criteria: tuple[str, ...]
     evidence: tuple[dict[str, str], ...]
+    citations: tuple[Citation, ...]
     tags: tuple[str, ...]
     importance: float
     confidence: float
@@ -127,6 +129,7 @@ def drafted(*, caller: Caller, namespace_id: UUID, new: NewMemory, now: datetime
         alternatives=alternatives,
         acceptance_criteria=criteria,
         evidence=evidence,
+        citations=tuple(new.citations),
         tags=tags,
         importance=_valid_share("importance", new.importance),
         confidence=_valid_share("confidence", new.confidence),

@@ -23,9 +23,12 @@ from codemem.embedding import EmbeddingUnavailable, Provider
 from graph import services as graph
 from graph.values import VertexLabel, graph_id
 from memory import queries
+from memory.anchors import Citation
 from memory.candidates import QuestionVector
 from memory.models import Memory, MemoryUse
 from memory.safety import orders_in
+from memory.services.anchoring import DraftAnchor, anchor_memory
+from memory.services.anchoring import drafted as drafted_anchors
 from memory.services.drafting import Draft, RepositoryUnknown, drafted
 from memory.services.linking import LinkUnknown, Tie, mentioned_ties, named_ties, tie_memory
 from memory.services.naming import note_new_entities
@@ -78,6 +81,7 @@ class MemoryFields(TypedDict, total=False):
     alternatives: Sequence[Mapping[str, str]]
     acceptance_criteria: Sequence[str]
     evidence: Sequence[Mapping[str, str]]
+    citations: Sequence[Citation]
     tags: Sequence[str]
     importance: float
     confidence: float
@@ -121,8 +125,20 @@ def store_memory(
     Raise NamespaceUnknown, RightMissing, RepositoryUnknown, MemoryInvalid, LinkUnknown,
     MemoryUnknown (what it supersedes), KeyReused.
     """
-    require(caller=caller, action=Action.WRITE_MEMORY, namespace_id=namespace_id)
     new = NewMemory(content=content, memory_type=memory_type, **fields)
+    return store_new(caller=caller, namespace_id=namespace_id, new=new, now=now, provider=provider)
+
+
+def store_new(
+    *,
+    caller: Caller,
+    namespace_id: UUID,
+    new: NewMemory,
+    now: datetime,
+    provider: Provider | None = None,
+) -> StoreOutcome:
+    """Do as store_memory, with what is stored in one value."""
+    require(caller=caller, action=Action.WRITE_MEMORY, namespace_id=namespace_id)
     draft = drafted(caller=caller, namespace_id=namespace_id, new=new, now=now)
     return _stored(draft, _Vectors(provider), now=now)
 
@@ -215,25 +231,39 @@ def _stored(draft: Draft, vectors: _Vectors, *, now: datetime) -> StoreOutcome:
         visibility=draft.visibility,
         now=now,
     )
-    ties = _ties(draft, now=now)
+    stands = _stands(draft, now=now)
     for _ in range(_ATTEMPTS):
-        if outcome := _repeated(draft, ties, now=now):
+        if outcome := _repeated(draft, stands, now=now):
             return outcome
         vector = vectors.of(draft.content)
         if vector is None:
             draft = replace(draft, notes=_with(draft.notes, _BY_WORDS))
         kin = kin_of(draft, vector=vector, now=now)
         twin = _twin(draft, kin)
-        if twin and (outcome := _confirmed(draft, twin, kin, ties, now=now)):
+        if twin and (outcome := _confirmed(draft, twin, kin, stands, now=now)):
             return outcome
-        if outcome := _created(draft, vector, kin, ties, now=now):
+        if outcome := _created(draft, vector, kin, stands, now=now):
             return outcome
         if outcome := _replayed(draft, now=now):
             return outcome
     raise MemoryInvalid("This memory is being stored and removed at the same time; try again.")
 
 
-def _ties(draft: Draft, *, now: datetime) -> list[Tie]:
+@dataclass(frozen=True, slots=True)
+class _Stands:
+    """What a memory stands on: its ties to code and memories, and the code that it cites."""
+
+    ties: Sequence[Tie] = ()
+    anchors: Sequence[DraftAnchor] = ()
+
+    def write(self, memory: Memory, caller: Caller, *, now: datetime) -> None:
+        """Write the memory's vertex with all of it, in the caller's transaction."""
+        tie_memory(memory, self.ties, actor=caller.username, now=now)
+        if self.anchors:
+            anchor_memory(memory, self.anchors, actor=caller.username, now=now)
+
+
+def _stands(draft: Draft, *, now: datetime) -> _Stands:
     ties = named_ties(
         caller=draft.caller,
         namespace_id=draft.namespace_id,
@@ -245,7 +275,10 @@ def _ties(draft: Draft, *, now: datetime) -> list[Tie]:
         ties += mentioned_ties(
             repository_id=draft.repository_id, content=draft.content, besides=ties
         )
-    return ties
+    return _Stands(
+        ties=ties,
+        anchors=drafted_anchors(draft.citations, repository_id=draft.repository_id),
+    )
 
 
 def _replayed(draft: Draft, *, now: datetime) -> StoreOutcome | None:
@@ -272,7 +305,7 @@ def _replayed(draft: Draft, *, now: datetime) -> StoreOutcome | None:
 
 
 @transaction.atomic
-def _repeated(draft: Draft, ties: Sequence[Tie], *, now: datetime) -> StoreOutcome | None:
+def _repeated(draft: Draft, stands: _Stands, *, now: datetime) -> StoreOutcome | None:
     """Add tags and ties to the memory with the same words; None when there is none.
 
     The row is locked first: two repetitions at once must not lose each other's tags. One that is
@@ -285,24 +318,24 @@ def _repeated(draft: Draft, ties: Sequence[Tie], *, now: datetime) -> StoreOutco
         _expire(memory)
         return None
     if memory.state == Memory.State.PROPOSED:
-        return _outcome(memory, StoreAction.QUEUED, ties, draft, now=now)
-    return _again(draft, memory, (), ties, now=now)
+        return _outcome(memory, StoreAction.QUEUED, stands.ties, draft, now=now)
+    return _again(draft, memory, (), stands, now=now)
 
 
 @transaction.atomic
 def _confirmed(
-    draft: Draft, twin: Kin, kin: Sequence[Kin], ties: Sequence[Tie], *, now: datetime
+    draft: Draft, twin: Kin, kin: Sequence[Kin], stands: _Stands, *, now: datetime
 ) -> StoreOutcome | None:
     """Do as `_repeated` with a memory that says the same in other words; None if it went away."""
     rows = Memory.objects.filter(queries.holding(now=now), pk=twin.id)
     memory = rows.select_for_update().defer("embedding").first()
     if memory is None:
         return None
-    return _again(draft, memory, kin, ties, now=now)
+    return _again(draft, memory, kin, stands, now=now)
 
 
 def _again(
-    draft: Draft, memory: Memory, kin: Sequence[Kin], ties: Sequence[Tie], *, now: datetime
+    draft: Draft, memory: Memory, kin: Sequence[Kin], stands: _Stands, *, now: datetime
 ) -> StoreOutcome:
     """Have a locked memory stand for a draft that says the same."""
     added = tuple(tag for tag in draft.tags if tag not in memory.tags)
@@ -312,14 +345,21 @@ def _again(
         memory.tags = tags
         memory.tokens = _words_of(memory)
         memory.save(update_fields=["tags", "tokens", "updated_at"])
-    tie_memory(memory, ties, actor=draft.caller.username, now=now)
+    stands.write(memory, draft.caller, now=now)
     _count_confirmation(memory)
     superseding = supersede(memory=memory, ids=draft.supersedes, caller=draft.caller, now=now)
     action = StoreAction.UPDATED if added else StoreAction.UNCHANGED
     if superseding.done:
         action = StoreAction.SUPERSEDED
     return _outcome(
-        memory, action, ties, draft, now=now, added_tags=added, kin=kin, superseding=superseding
+        memory,
+        action,
+        stands.ties,
+        draft,
+        now=now,
+        added_tags=added,
+        kin=kin,
+        superseding=superseding,
     )
 
 
@@ -327,7 +367,7 @@ def _created(
     draft: Draft,
     vector: QuestionVector | None,
     kin: Sequence[Kin],
-    ties: Sequence[Tie],
+    stands: _Stands,
     *,
     now: datetime,
 ) -> StoreOutcome | None:
@@ -338,8 +378,8 @@ def _created(
             memory.save(force_insert=True)
             note_new_entities([(memory, draft.entities)])
             if draft.state == Memory.State.PROPOSED:
-                return _queued(memory, draft, kin, ties, now=now)
-            tie_memory(memory, ties, actor=draft.caller.username, now=now)
+                return _queued(memory, draft, kin, stands, now=now)
+            stands.write(memory, draft.caller, now=now)
             superseding = supersede(
                 memory=memory, ids=draft.supersedes, caller=draft.caller, now=now
             )
@@ -357,19 +397,22 @@ def _created(
     action = StoreAction.CONFLICT if conflicts else StoreAction.CREATED
     if superseding.done:
         action = StoreAction.SUPERSEDED
-    return _outcome(memory, action, ties, draft, now=now, kin=kin, superseding=superseding)
+    return _outcome(memory, action, stands.ties, draft, now=now, kin=kin, superseding=superseding)
 
 
 def _queued(
-    memory: Memory, draft: Draft, kin: Sequence[Kin], ties: Sequence[Tie], *, now: datetime
+    memory: Memory, draft: Draft, kin: Sequence[Kin], stands: _Stands, *, now: datetime
 ) -> StoreOutcome:
     """Put a new memory before a person; its ties wait with it."""
     source = graph_id(label=VertexLabel.MEMORY, key=memory.number)
     kind = RelationshipKind.RELATES_TO.value
     memory.retired_links = [
-        {"source": source, "target": tie.vertex, "kind": kind, "weight": tie.weight} for tie in ties
+        {"source": source, "target": tie.vertex, "kind": kind, "weight": tie.weight}
+        for tie in stands.ties
     ]
     memory.save(update_fields=["retired_links"])
+    if stands.anchors:
+        anchor_memory(memory, stands.anchors, actor=draft.caller.username, now=now)
     why = (
         f"Its text gives orders to agents ({', '.join(draft.flags)})."
         if draft.flags
@@ -389,7 +432,7 @@ def _queued(
         now=now,
         repository_id=memory.repository_id,
     )
-    return _outcome(memory, StoreAction.QUEUED, ties, draft, now=now, kin=kin)
+    return _outcome(memory, StoreAction.QUEUED, stands.ties, draft, now=now, kin=kin)
 
 
 def _activate(caller: Caller, memory_id: UUID, *, now: datetime, reason: str) -> None:

@@ -71,6 +71,18 @@ EXAMPLES: Mapping[str, Example] = {
         },
         writes=True,
     ),
+    "store_memories": Example(
+        lambda _team: {
+            **PLACE,
+            "items": [
+                {"content": DECISION, "memory_type": "decision"},
+                {"content": " ", "memory_type": "decision"},
+                {"content": "Fine.", "kind": "decision"},
+            ],
+        },
+        {"items": []},
+        writes=True,
+    ),
     "recall": Example(
         lambda _team: {
             **PLACE,

@@ -19,6 +19,7 @@ from tests.gateway.team import DECISION, FOREIGN_WORD, Team
 
 TOOLS = list(tool.registry())
 NEEDED = {
+    "store_memories": Action.WRITE_MEMORY,
     "store_memory": Action.WRITE_MEMORY,
     "recall": Action.READ_MEMORY,
     "delete_memory": Action.WRITE_MEMORY,

@@ -13,6 +13,7 @@ from codemem.gateway.tools import (
     proposals,
     review,
     services,
+    storing,
     symbols,
     upkeep,
 )
@@ -30,6 +31,7 @@ __all__ = [
     "proposals",
     "review",
     "services",
+    "storing",
     "symbols",
     "upkeep",
 ]

@@ -1,11 +1,10 @@
-"""Tools about what the team learned: store and recall."""
+"""The tool that asks what the team learned: recall."""
 
 from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
-from django.conf import settings
 from pydantic import Field
 
 from codemem.accounts.values import Action
@@ -21,14 +20,12 @@ from memory.values import (
     MemoryType,
     RecallHit,
     RecallQuery,
-    StoreAction,
 )
 
 register(
     {
         services.MemoryUnknown: ("not_found", 404),
         services.NamespaceUnknown: ("not_found", 404),
-        services.RepositoryUnknown: ("not_found", 404),
         services.LinkUnknown: ("not_found", 404),
         services.RightMissing: ("right_missing", 403),
         services.MemoryInvalid: ("invalid_arguments", 422),
@@ -41,73 +38,6 @@ register(
 
 Tag = Annotated[str, Field(min_length=1, max_length=100)]
 Share = Annotated[float, Field(ge=0, le=1)]
-
-
-# --- store_memory ---------------------------------------------------------------------------------
-class StoreArguments(Arguments):
-    content: str = Field(
-        description=f"One self-contained statement, at most {settings.MAXIMUM_MEMORY_CHARACTERS}"
-        " characters. Name files and symbols it is about; they are linked."
-    )
-    memory_type: MemoryType = MemoryType.CONTEXT
-    importance: Share = Field(0.5, description="0 to 1.")
-    tags: list[Tag] = Field([], max_length=50)
-    links: list[str] = Field(
-        [], max_length=50, description="Ids of symbols, files or memories that it is about."
-    )
-    auto_link: bool = Field(True, description="Link symbols and files that the content names.")
-    branch: str | None = Field(None, description="Only if it holds on this branch alone.")
-    expires_at: datetime | None = Field(None, description="ISO 8601 with a time zone.")
-    ttl_hours: int | None = Field(None, ge=1, le=87_600, description="Instead of expires_at.")
-
-
-class StoreResult(Result):
-    scope: scopes.ScopeEcho
-    id: UUID
-    action: StoreAction
-    memory_type: MemoryType
-    importance: float
-    embedded: bool
-    linked: list[str]
-    added_tags: list[str] | None = None
-    expires_at: datetime | None = None
-
-
-@tool(reads_only=False, idempotent=True, core=True)
-def store_memory(call: Call, arguments: StoreArguments) -> StoreResult:
-    """Remember a decision, rule, failure and its fix, preference or other lasting fact for the
-    team. Use it when something was decided or learned that the next session must know; not for
-    what the code says itself. The same words in the same scope are stored once.
-    """
-    namespace = scopes.namespace_for_write(call, arguments, Action.WRITE_MEMORY)
-    repository = scopes.find_repository(call, arguments, namespaces=(namespace,))
-    outcome = services.store_memory(
-        caller=call.caller,
-        namespace_id=namespace.id,
-        repository_id=repository.repository.id if repository else None,
-        branch=arguments.branch or "",
-        content=arguments.content,
-        memory_type=arguments.memory_type,
-        importance=arguments.importance,
-        tags=arguments.tags,
-        links=arguments.links,
-        auto_link=arguments.auto_link,
-        expires_at=arguments.expires_at,
-        ttl_hours=arguments.ttl_hours,
-        now=call.now,
-    )
-    stored = outcome.memory
-    return StoreResult(
-        scope=scopes.echo(repository or namespace, branch=stored.branch or None),
-        id=stored.id,
-        action=outcome.action,
-        memory_type=stored.memory_type,
-        importance=stored.importance,
-        embedded=stored.is_embedded,
-        linked=list(outcome.linked),
-        added_tags=list(outcome.added_tags) or None,
-        expires_at=stored.expires_at,
-    )
 
 
 # --- recall ---------------------------------------------------------------------------------------
