@@ -56,6 +56,9 @@ bench-http: setup  ## How long an agent waits for an answer about code, on Djang
 bench-code-memory: setup  ## Ask where real commits' changes would go; against BM25 over content
 	@deploy/bench_code_memory.sh
 
+bench-consolidation: setup  ## Run and undo each consolidation cycle on 10,000 memories of real commit messages
+	@deploy/bench_consolidation.sh
+
 conformance:  ## Run the MCP conformance scenarios (fetches Node 22 and the suite)
 	@deploy/conformance.sh
 
@@ -65,4 +68,4 @@ lock: setup  ## Write requirements.lock anew from pyproject.toml
 setup:
 	@deploy/server.sh setup
 
-.PHONY: help up down status env logs test check bench bench-graph bench-index indexers test-scip bench-history bench-pushes bench-http bench-code-memory conformance lock setup
+.PHONY: help up down status env logs test check bench bench-graph bench-index indexers test-scip bench-history bench-pushes bench-http bench-code-memory bench-consolidation conformance lock setup

@@ -8,13 +8,20 @@ source has expired and left the graph.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import reduce
+from operator import or_
 from typing import Final
 from uuid import UUID
 
+from django.db import transaction
+from django.db.models import Q
+
 from codemem.accounts.values import Caller
+from codemem.embedding import cache
+from graph import services as graph
 from memory import queries
 from memory.extracting import citation
-from memory.models import Memory
+from memory.models import ConsolidationChange, Memory, MemoryVersion, ReviewItem
 from memory.values import MemoryType, StoredMemory
 
 SOURCE: Final = "consolidation"
@@ -97,25 +104,53 @@ def kept_members(summaries: Iterable[Memory]) -> Mapping[UUID, frozenset[UUID]]:
     return {summary.pk: frozenset(sources_of(summary)) for summary in summaries}
 
 
-def citing(memory_ids: Iterable[UUID]) -> list[Memory]:
-    """Return the active summaries that cite any of these, at any height. A query for each level."""
+def telling(memory_id: UUID) -> list[Memory]:
+    """Return the summaries that tell of a memory, or once did, in any state and at any height."""
     found: dict[UUID, Memory] = {}
-    asked = set(memory_ids)
+    asked = {memory_id}
     while asked:
-        level = [
-            row
-            for key in asked
-            for row in Memory.objects.filter(
-                source=SOURCE,
-                memory_type=MemoryType.SUMMARY,
-                state=Memory.State.ACTIVE,
-                evidence__contains=[{"kind": "memory", "ref": str(key)}],
-            ).defer(*queries.SEARCH_COLUMNS)
-        ]
+        cited = [[{"kind": "memory", "ref": str(key)}] for key in asked]
+        now = reduce(or_, (Q(evidence__contains=one) for one in cited))
+        once = reduce(or_, (Q(snapshot__evidence__contains=one) for one in cited))
+        past = MemoryVersion.objects.filter(once).values("memory_id")
+        rows = Memory.objects.filter(now | Q(pk__in=past), source=SOURCE)
+        level = rows.filter(memory_type=MemoryType.SUMMARY).defer(*queries.SEARCH_COLUMNS)
         fresh = {row.pk: row for row in level if row.pk not in found}
         found |= fresh
         asked = set(fresh)
     return list(found.values())
+
+
+@transaction.atomic
+def erase_telling(memory_id: UUID) -> int:
+    """Erase every summary that tells of a memory; return how many.
+
+    For a memory that is purged, or may not be told to those any more who read its summaries.
+    Nothing is lost: what is left of the sources is summarized again by the next cycle.
+    """
+    rows = telling(memory_id)
+    for row in rows:
+        erase(row)
+    return len(rows)
+
+
+def erase(summary: Memory) -> None:
+    """Erase a summary with all that repeats its words: versions, changes, proposals, vectors."""
+    graph.unlink_memory(namespace_id=summary.namespace_id, number=summary.number)
+    said = {summary.content}
+    said |= {str(kept.get("content", "")) for kept in _snapshots(summary)}
+    cache.purge(digests=[cache.digest_of(text) for text in sorted(said)])
+    ConsolidationChange.objects.filter(memory_id=summary.pk).delete()
+    ReviewItem.objects.filter(
+        namespace_id=summary.namespace_id, memory_ids__contains=[str(summary.pk)]
+    ).delete()
+    Memory.objects.filter(pk=summary.pk).delete()
+
+
+def _snapshots(summary: Memory) -> list[Mapping[str, object]]:
+    return list(
+        MemoryVersion.objects.filter(memory_id=summary.pk).values_list("snapshot", flat=True)
+    )
 
 
 def _hash_of(member: Memory) -> str:

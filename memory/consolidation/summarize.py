@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Final
 from uuid import UUID
 
-from django.db import connection
+from django.db import connection, transaction
 
 from codemem.accounts.models import User
 from codemem.words import tokens_text
@@ -35,6 +35,7 @@ Scope = tuple[str, UUID | None, str]
 _NOT_TIES: Final = frozenset({RelationshipKind.SUMMARIZES, RelationshipKind.SUPERSEDES})
 _TAGS: Final = 8
 LEVELS: Final = frozenset({"topic", "leaf", "condensed"})
+_WITHDRAWN: Final = frozenset({Memory.State.RETIRED, Memory.State.PROPOSED})
 _OPEN_FOR_HOURS: Final = 24
 _IMPORTANCE: Final = 0.6
 
@@ -318,29 +319,34 @@ def _tie(work: Work, row: Memory, members: Sequence[Memory]) -> None:
 
 # --- What must not stay ---------------------------------------------------------------------------
 def _withdraw_leaks(folding: Folding) -> None:
-    """Retire summaries of memories that are not in their scope any more, or were retired.
+    """Take back summaries of memories that left their scope, or were retired.
 
-    A memory that became private, or was moved or purged, must not be told by its summary. What is
-    left of the group is summarized again in this same run.
+    A memory that became private, moved or was purged must not be told by its summary: that one is
+    erased, also from what undoing keeps. Of a retired source the summary retires, and undoing
+    brings it back. What is left of the group is summarized again in this same run.
     """
     work, kept = folding.work, folding.kept
     cited = {key for row in kept.values() for key in summaries.sources_of(row)}
     present = {row.pk: row for row in folding.circle.all_rows().filter(pk__in=cited)}
     for key, row in list(kept.items()):
         sources = [present.get(source) for source in summaries.sources_of(row)]
-        is_whole = all(
-            source is not None
-            and _scope(source) == _scope(row)
-            and source.state not in {Memory.State.RETIRED, Memory.State.PROPOSED}
-            for source in sources
-        )
-        if is_whole:
-            continue
-        del kept[key]
-        folding.report.leave_out("withdrawn: a source left its scope")
-        if not work.is_dry:
-            with work.changing([key]):
-                retire(row, reason=f"run {work.run.pk}", now=work.now)
+        if any(source is None or _scope(source) != _scope(row) for source in sources):
+            del kept[key]
+            folding.report.leave_out("withdrawn: a source left its scope")
+            if not work.is_dry:
+                _erase(row)
+        elif any(source.state in _WITHDRAWN for source in sources if source):
+            del kept[key]
+            folding.report.leave_out("withdrawn: a source was retired")
+            if not work.is_dry:
+                with work.changing([key]):
+                    retire(row, reason=f"run {work.run.pk}", now=work.now)
+
+
+@transaction.atomic
+def _erase(row: Memory) -> None:
+    summaries.erase_telling(row.pk)
+    summaries.erase(row)
 
 
 def retire(row: Memory, *, reason: str, now: datetime) -> None:

@@ -20,7 +20,7 @@ from codemem.embedding.models import CachedVector
 from graph import queries as graph_queries
 from graph import services as graph
 from graph.values import VertexLabel, graph_id
-from memory import queries
+from memory import queries, summaries
 from memory.models import ConsolidationChange, Memory, MemoryUse, ReviewItem
 from memory.services.retirement import locked_memory, record_event, require_mine
 
@@ -100,6 +100,7 @@ def _counted(memory: Memory) -> dict[str, int]:
         "memory": 1,
         "embedding": int(memory.embedding is not None),
         "links": len(links) + len(memory.retired_links),
+        "summaries": len(summaries.telling(memory.pk)),
         "review_items": _proposals(memory).count(),
         "consolidation_changes": _changes(memory).count(),
         "admin_log_entries": _log_entries(memory).count(),
@@ -116,6 +117,7 @@ def _counted(memory: Memory) -> dict[str, int]:
 
 
 def _erase(memory: Memory) -> None:
+    summaries.erase_telling(memory.pk)
     graph.unlink_memory(namespace_id=memory.namespace_id, number=memory.number)
     _forget_ties_to(memory)
     _proposals(memory).delete()

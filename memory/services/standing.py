@@ -6,7 +6,7 @@ from uuid import UUID
 from django.db import transaction
 
 from codemem.accounts.values import Action, Caller
-from memory import queries
+from memory import queries, summaries
 from memory.models import Memory, ReviewItem
 from memory.services import review
 from memory.services.retirement import (
@@ -130,6 +130,9 @@ def set_visibility(
 ) -> None:
     """Change who sees a locked memory: version, row, audit event."""
     detail = {"from": memory.visibility, "to": visibility.value}
+    if _SEEN_BY[visibility] < _SEEN_BY[Visibility(memory.visibility)]:
+        # Those who may not read it any more must not be told of it by a summary either.
+        summaries.erase_telling(memory.pk)
     record_version(memory, change=Change.MOVED, actor=caller, now=now, reason=reason)
     memory.visibility = visibility.value
     memory.save(update_fields=["visibility", "updated_at"])

@@ -6,6 +6,7 @@ from uuid import UUID
 
 import numpy as np
 import pytest
+from django.db import connection
 
 from codemem.accounts.models import User
 from graph import services as graph
@@ -21,6 +22,9 @@ from memory.models import (
     ReviewItem,
 )
 from memory.services import restore_memory, review
+from memory.services.purging import purge_memory
+from memory.services.standing import move
+from memory.values import Visibility
 from tests import factories
 from tests.factories import NOW
 
@@ -489,10 +493,45 @@ class TestSummarize:
         make_private(made[0], writer)
         report = shared(run("summarize", now=LATER))
         assert report["left_out"]["withdrawn: a source left its scope"] == 1
-        old.refresh_from_db()
-        assert old.state == "retired"
+        assert not Memory.objects.filter(pk=old.pk).exists()
+        assert not ConsolidationChange.objects.filter(memory_id=old.pk).exists()
         for summary in Memory.objects.filter(source="consolidation", state="active"):
             assert made[0].pk not in summaries.sources_of(summary)
+
+    def test_a_summary_goes_with_a_memory_that_is_purged_or_made_private(
+        self, remember, run, namespace, writer
+    ):
+        made = self.fill(remember, namespace, count=7)
+        caller = factories.caller_of(writer)
+        run("summarize")
+        private = Visibility.PRIVATE
+
+        def purge(key):
+            purge_memory(caller=caller, memory_id=key, confirm=str(key), now=NOW)
+
+        def hide(key):
+            move(caller=caller, memory_id=key, visibility=private, now=NOW)
+
+        for gone, step in ((made[0], purge), (made[1], hide)):
+            told = Memory.objects.get(source="consolidation")
+            mark = f"[{gone.pk.hex[-8:]}]"
+            step(gone.pk)
+            assert not Memory.objects.filter(pk=told.pk).exists()
+            for table in ("memory", "memoryversion", "consolidationchange"):
+                with connection.cursor() as cursor:
+                    statement = f"SELECT count(*) FROM memory_{table} t WHERE t::text LIKE %s"
+                    cursor.execute(statement, [f"%{mark}%"])
+                    assert cursor.fetchone() == (0,), table
+            for memory in Memory.objects.filter(pk__in=[row.pk for row in made[1:-1]]):
+                graph.link(
+                    namespace_id=namespace.pk,
+                    source=vertex(memory),
+                    target=vertex(made[-1]),
+                    kind="RELATES_TO",
+                    actor="walter",
+                    now=NOW,
+                )
+            run("summarize", now=LATER)
 
 
 class TestCircles:
