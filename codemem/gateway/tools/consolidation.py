@@ -213,10 +213,16 @@ def detect_patterns(call: Call, arguments: PatternsArguments) -> PatternsResult:
 
 
 # --- Parts ----------------------------------------------------------------------------------------
-def latest_runs(call: Call, namespace_ids: list[UUID], *, limit: int) -> list[ConsolidationRunView]:
+def latest_runs(
+    call: Call, namespace_ids: list[UUID], *, limit: int, with_examples: bool
+) -> list[ConsolidationRunView]:
     """Return the newest runs of some namespaces, as the caller may see them."""
     rows = runs.visible_runs(caller=call.caller).filter(namespace_id__in=namespace_ids)
-    return [_shown(runs.view_of(run, caller=call.caller)) for run in rows[:limit]]
+    shown = [_shown(runs.view_of(run, caller=call.caller)) for run in rows[:limit]]
+    for run in shown if not with_examples else ():
+        for circle in ("shared", "private"):
+            (run.report or {}).get(circle, {}).pop("examples", None)
+    return shown
 
 
 def _run_in(call: Call, namespace: scopes.NamespaceScope, run_id: UUID) -> UUID:

@@ -118,7 +118,13 @@ def codemem_status(call: Call, arguments: StatusArguments) -> StatusResult:
         result.embedding = _embedding(notes)
     if "consolidation" in wanted:
         ids = [scope.id for scope in namespaces]
-        result.consolidation = latest_runs(call, ids, limit=_CONSOLIDATION_RUNS)
+        # Examples only for who asks for nothing else: they are most of a report.
+        result.consolidation = latest_runs(
+            call,
+            ids,
+            limit=_CONSOLIDATION_RUNS,
+            with_examples=arguments.include == ["consolidation"],
+        )
     result.notes = notes or None
     return result
 
