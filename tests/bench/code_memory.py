@@ -14,7 +14,7 @@ question is subject and body without trailers, addresses and `#123`. Gold are th
 functions and classes whose lines at the freeze the commit's own parent side changed, by name.
 
 Beside: BM25 over the whole content of the same files with the same words, and each witness alone.
-Prints Markdown. What was tuned was tuned on encode/httpx only.
+Prints Markdown. The weights were compared with others on encode/httpx only.
 """
 
 import argparse
