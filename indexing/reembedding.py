@@ -2,8 +2,8 @@
 
 Killed anywhere, it goes on where it stopped: what is missing is known from the rows alone. Until
 all texts have a vector of the new model nothing that answers is touched; then the new model
-serves, and the rows take their vectors from the cache. Only meanwhile (4 s for 20,000 rows on a busy
-machine) do those that have none yet answer by words alone.
+serves, and the rows take their vectors from the cache. Only meanwhile (4 s for 20,000 rows on a
+busy machine) do those that have none yet answer by words alone.
 """
 
 import time
