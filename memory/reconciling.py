@@ -137,6 +137,9 @@ def _same(new: Statement, old: Statement, cosine: float | None) -> str:
     facts = (new.numbers, new.names, new.negations % 2)
     if facts != (old.numbers, old.names, old.negations % 2) or not _is_within(new.words, old.words):
         return ""
+    gone, _ = _difference(old.words, new.words)
+    if gone & _QUALIFIERS:
+        return ""
     return "It is there already, in nearly the same words; nothing of the new one was missing."
 
 
@@ -247,6 +250,14 @@ _CUES = re.compile(
       |from\ now\ on|used\ to|was\ previously|formerly|is\ now|are\ now|we\ now
       |now\ (?:uses?|is|are|has|have|must)|supersedes?|outdated|revised|updated\ to)\b""",
     re.VERBOSE | re.IGNORECASE,
+)
+# What takes back or narrows the rest of a sentence: without it, the sentence says something else.
+_QUALIFIERS: Final = frozenset(
+    _stems(
+        "revert reverted reverts undo except only unless until if when while but sometimes some"
+        " most mostly usually rarely seldom almost wrong avoid stop disable remove drop deprecated"
+        " false instead than before after maybe perhaps draft formerly should may might"
+    )
 )
 _EVENT_WORDS: Final = frozenset(_stems("release released bump upgrade version changelog"))
 _OPPOSITES: Final = tuple(

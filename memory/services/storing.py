@@ -315,7 +315,7 @@ def _repeated(draft: Draft, stands: _Stands, *, now: datetime) -> StoreOutcome |
     if memory is None:
         return None
     if memory.expires_at is not None and memory.expires_at <= now:
-        _expire(memory)
+        _expire(memory, draft, now=now)
         return None
     if memory.state == Memory.State.PROPOSED:
         return _outcome(memory, StoreAction.QUEUED, stands.ties, draft, now=now)
@@ -578,7 +578,8 @@ def _with(notes: tuple[str, ...], note: str) -> tuple[str, ...]:
     return notes if note in notes else (*notes, note)
 
 
-def _expire(memory: Memory) -> None:
+def _expire(memory: Memory, draft: Draft, *, now: datetime) -> None:
+    record_version(memory, change=Change.EXPIRED, actor=draft.caller, now=now)
     graph.unlink_memory(namespace_id=memory.namespace_id, number=memory.number)
     memory.state = Memory.State.EXPIRED
     memory.ended_at = memory.expires_at

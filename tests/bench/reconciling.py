@@ -19,7 +19,7 @@ import django
 import numpy as np
 
 _MODELS = Path(os.environ.get("CODEMEM_MODELS_DIRECTORY", ".local/models"))
-_MOST_SUBJECTS = 1_500
+_MOST_SUBJECTS = 600
 _SHORTEST_SUBJECT = 25
 _AT_ONCE = 64
 _NEAR = 0.92

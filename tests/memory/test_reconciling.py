@@ -41,9 +41,21 @@ def test_whatever_says_something_else_is_never_the_same(new: str):
 
 
 def test_what_says_less_is_the_same_and_what_says_more_an_update():
-    long = "We deploy the billing service on Tuesdays, after the tests have passed."
+    long = "We deploy the billing service on Tuesdays, with a note in the support channel."
     assert relation(DEPLOY, long, 0.96) is Relation.SAME
     assert relation(long, DEPLOY, 0.96) is Relation.UPDATE
+
+
+@pytest.mark.parametrize(
+    "old",
+    [
+        "Revert: we deploy the billing service on Tuesdays.",
+        "We deploy the billing service on Tuesdays only if support is awake.",
+        "Until May we deploy the billing service on Tuesdays.",
+    ],
+)
+def test_what_lacks_a_condition_says_something_else(old: str):
+    assert relation(DEPLOY, old, 0.97) is not Relation.SAME
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,17 @@
 """What time does to memories: expiry, and vectors made up for later."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 
+import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from codemem.embedding import EmbeddingUnavailable
 from graph import queries as graph
 from graph.models import Repository
 from graph.values import VertexLabel, graph_id
-from memory.models import Memory
+from memory.models import Memory, MemoryVersion
 from memory.services import embed_missing, expire_due
 from tests import factories
 from tests.memory.conftest import AbsentModel, Ask, Store, WordModel, put_symbols
@@ -35,6 +38,37 @@ def test_an_expired_memory_leaves_the_graph(store: Store, repository: Repository
     expire_due(now=NOW + timedelta(hours=2))
     vertex = graph_id(label=VertexLabel.MEMORY, key=memory.number)
     assert graph.links_of(namespace_id=memory.namespace_id, vertices=[vertex]) == ()
+
+
+def test_what_expires_leaves_a_version_of_what_it_said(store: Store):
+    memory = store("For now.", ttl_hours=1).memory
+    later = NOW + timedelta(hours=2)
+    expire_due(now=later)
+    version = MemoryVersion.objects.get(memory_id=memory.id)
+    assert (version.change, version.changed_by_name) == ("expired", "schedule")
+    assert version.snapshot["state"] == "active"
+    assert Memory.objects.get().ended_at == memory.expires_at
+
+
+def test_a_pinned_memory_ends_only_when_somebody_said_so(store: Store):
+    store("Of a session.", memory_type="context", session_id="s-1", is_pinned=True)
+    store("For an hour.", ttl_hours=1, is_pinned=True)
+    assert expire_due(now=NOW + timedelta(days=30)) == 1
+    assert Memory.objects.get(state=Memory.State.ACTIVE).content == "Of a session."
+
+
+def test_a_text_that_changed_meanwhile_keeps_no_vector_of_the_former(
+    store: Store, model: WordModel, absent_model: AbsentModel
+):
+    memory = store("We deploy on Tuesdays.", provider=absent_model).memory
+
+    class Slow(WordModel):
+        def embed(self, texts: Sequence[str], *, kind: str) -> NDArray[np.float32]:
+            Memory.objects.filter(pk=memory.id).update(content="Other.", content_hash=b"other")
+            return super().embed(texts, kind=kind)
+
+    embed_missing(limit=10, provider=Slow())
+    assert Memory.objects.get().embedding is None
 
 
 def test_missing_vectors_are_made_up_for(
