@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from django.db import transaction
+
 from codemem.accounts.values import Action, Caller
 from codemem.words import identifiers
 from graph import queries as graph_queries
@@ -14,7 +16,8 @@ from graph.values import VertexLabel, graph_id
 from memory import queries
 from memory.models import Memory
 from memory.services.rights import require
-from memory.values import RelationshipKind, StoredMemory
+from memory.services.superseding import check_superseded, supersede
+from memory.values import RelationshipKind, StoredMemory, Visibility
 
 NAMED_WEIGHT = 1.0
 MENTIONED_WEIGHT = 0.5
@@ -59,6 +62,7 @@ def associate(
 ) -> None:
     """Say that source KIND target; the same again replaces the weight.
 
+    A memory that SUPERSEDES another ends it, where the caller may; elsewhere that is proposed.
     Ends are ids of memories, or text ids of code in `repository_id` (without one: in the
     repository of the memory at the other end). Both must be in one namespace that the caller
     sees. Raise MemoryUnknown, LinkUnknown, NodesApart, WeightInvalid, RightMissing.
@@ -66,6 +70,8 @@ def associate(
     if isinstance(weight, bool) or not 0 <= weight <= 1:
         raise WeightInvalid(f"The weight is {weight}; it must be from 0 to 1.")
     namespace_id, source, target = _ends(caller, source_id, target_id, repository_id, now=now)
+    if kind is RelationshipKind.SUPERSEDES:
+        _supersede(caller, source_id, target_id, now=now)
     graph.link(
         namespace_id=namespace_id,
         source=source,
@@ -180,6 +186,29 @@ def _ends(
         for end in (source_id, target_id)
     )
     return namespace_id, source, target
+
+
+@transaction.atomic
+def _supersede(caller: Caller, source_id: str, target_id: str, *, now: datetime) -> None:
+    """Have the first memory take the place of the second; circles cannot come about.
+
+    For only what is active supersedes, and only what is active or resolved is superseded.
+    """
+    new_id, old_id = memory_id_of(source_id), memory_id_of(target_id)
+    if new_id is None or old_id is None:
+        return
+    rows = queries.visible_memories(caller=caller, now=now)
+    new = rows.select_for_update(of=("self",), no_key=True).filter(pk=new_id).first()
+    if new is None:
+        raise NodesApart(f"{new_id} does not hold any more, so it supersedes nothing.")
+    check_superseded(
+        caller=caller,
+        ids=[old_id],
+        namespace_id=new.namespace_id,
+        visibility=Visibility(new.visibility),
+        now=now,
+    )
+    supersede(memory=new, ids=[old_id], caller=caller, now=now)
 
 
 def _linkable(caller: Caller, memory_id: UUID, *, now: datetime) -> StoredMemory:

@@ -18,7 +18,7 @@ from graph import queries as graph
 from graph.values import Direction, Node, NodeKind, RefState
 from memory import history, services
 from memory.recall import recall
-from memory.values import RecallQuery, RelationshipKind, StoredMemory
+from memory.values import RecallQuery, StoredMemory
 
 _IMPORTANT = 20
 _CONTAINERS = 6
@@ -167,7 +167,9 @@ class NodeMemoriesArguments(CodeArguments):
     with_surroundings: bool = Field(
         True, description="Also of what contains it and of what it contains."
     )
-    include_relationships: list[RelationshipKind] = Field([], max_length=32)
+    include_relationships: list[str] = Field(
+        [], max_length=32, description="Only these verbs, such as EXPLAINS."
+    )
     limit: int = Field(20, ge=1, le=200)
 
 
@@ -204,7 +206,7 @@ def get_node_memories(call: Call, arguments: NodeMemoriesArguments) -> NodeMemor
         anchored=_anchored(place, node),
         now=call.now,
         branch=code.ref,
-        relationships=[kind.value for kind in arguments.include_relationships],
+        relationships=arguments.include_relationships,
         limit=arguments.limit,
     )
     anchors = services.anchors_of(

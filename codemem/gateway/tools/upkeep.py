@@ -20,6 +20,7 @@ from codemem.gateway.tools.consolidation import ConsolidationRunView, latest_run
 from graph import queries as graph
 from indexing import queries as indexing
 from memory import queries as memory
+from memory.services import count_drifted
 from workers import queue
 
 Section = Literal[
@@ -46,6 +47,9 @@ class CountsView(Result):
     repositories: int
     memories: int
     memories_without_vector: int
+    my_memories_drifted: int = Field(
+        0, description="Yours whose cited code changed: memory_history, view drifted."
+    )
     nodes: dict[str, int]
     edges: dict[str, int]
 
@@ -195,6 +199,11 @@ def _counts(call: Call, namespaces: Sequence[scopes.NamespaceScope]) -> CountsVi
         repositories=counts.repositories,
         memories=sum(counted.total for counted in held),
         memories_without_vector=sum(counted.not_embedded for counted in held),
+        my_memories_drifted=sum(
+            count
+            for key, count in count_drifted(caller=call.caller, now=call.now).items()
+            if key in ids
+        ),
         nodes=dict(counts.nodes),
         edges=dict(counts.edges),
     )

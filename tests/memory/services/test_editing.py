@@ -27,6 +27,7 @@ from memory.services import (
     Part,
     RightMissing,
     StateUnfit,
+    associate,
     decide,
     delete_memory,
     editing,
@@ -35,7 +36,7 @@ from memory.services import (
     restore_memory,
     split_memory,
 )
-from memory.values import StoredMemory
+from memory.values import RelationshipKind, StoredMemory
 from tests import factories
 from tests.memory.conftest import AbsentModel, Ask, Store, WordModel, put_symbols
 
@@ -464,3 +465,24 @@ def test_ids_that_are_no_memories_are_unknown(merge: Callable[..., editing.Merge
         merge(source_ids=[UUID(int=1), UUID(int=2)])
     with pytest.raises(MemoryInvalid):
         merge(source_ids=[UUID(int=1)])
+
+
+def test_who_links_by_supersedes_ends_the_other_and_cannot_close_a_circle(
+    store: Store, writing: Caller
+) -> None:
+    old, new = store("Retry three times.").memory, store("Deploy on Tuesdays.").memory
+
+    def supersede(source: StoredMemory, target: StoredMemory) -> None:
+        associate(
+            caller=writing,
+            source_id=str(source.id),
+            target_id=str(target.id),
+            kind=RelationshipKind.SUPERSEDES,
+            now=NOW,
+        )
+
+    supersede(new, old)
+    assert (row(old).state, row(old).superseded_by_id) == ("superseded", new.id)
+    with pytest.raises(NodesApart):
+        supersede(old, new)
+    assert row(new).state == "active"
