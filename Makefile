@@ -59,6 +59,12 @@ bench-code-memory: setup  ## Ask where real commits' changes would go; against B
 bench-consolidation: setup  ## Run and undo each consolidation cycle on 10,000 memories of real commit messages
 	@deploy/bench_consolidation.sh
 
+bench-memory: setup  ## What recall finds of LoCoMo's evidence (LOCOMO=its json; held out: deploy/bench_memory.sh --held-out)
+	@deploy/bench_memory.sh
+
+bench-scale: setup  ## Recall over 100k memories in fifty namespaces, one client and fifty
+	@deploy/bench_scale.sh
+
 conformance:  ## Run the MCP conformance scenarios (fetches Node 22 and the suite)
 	@deploy/conformance.sh
 
@@ -68,4 +74,4 @@ lock: setup  ## Write requirements.lock anew from pyproject.toml
 setup:
 	@deploy/server.sh setup
 
-.PHONY: help up down status env logs test check bench bench-graph bench-index indexers test-scip bench-history bench-pushes bench-http bench-code-memory bench-consolidation conformance lock setup
+.PHONY: help up down status env logs test check bench bench-graph bench-index indexers test-scip bench-history bench-pushes bench-http bench-code-memory bench-consolidation bench-memory bench-scale conformance lock setup

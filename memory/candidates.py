@@ -5,7 +5,7 @@ Every filter stands inside the query that ranks, before its LIMIT. Knows nothing
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -26,6 +26,7 @@ from memory import indexes
 from memory.models import Memory
 from memory.queries import holding, in_repository, on_branch, visible_to
 from memory.scoring import WordStatistics
+from memory.times import Span
 from memory.values import RecallQuery
 
 PER_GENERATOR = 50
@@ -33,6 +34,7 @@ PER_GENERATOR = 50
 Ranked = tuple[float, UUID]
 
 _SAMPLE_ROWS = 500
+_TOLD_WITHIN = timedelta(days=14)
 _WORD_STATISTICS = Path(__file__).parent / "sql" / "word_statistics.sql"
 
 
@@ -56,13 +58,21 @@ class QuestionVector:
     fingerprint: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """What a sample of the newest memories says of the place that a question is asked in."""
+
+    statistics: WordStatistics
+    authors: tuple[str, ...]
+
+
 def answering(
     *, caller: Caller, query: RecallQuery, namespace_ids: Sequence[UUID], now: datetime
 ) -> QuerySet[Memory]:
     """Return the memories that a question allows at all, in those namespaces that are theirs."""
     mine = [key for key in namespace_ids if caller.can(Action.READ_MEMORY, key)]
     rows = Memory.objects.filter(
-        _in(mine), visible_to(caller), holding(now=now), on_branch(query.branch)
+        _in(mine), visible_to(caller), _standing(query, now=now), on_branch(query.branch)
     )
     if query.repository_id is not None:
         rows = rows.filter(in_repository(query.repository_id))
@@ -76,23 +86,51 @@ def answering(
         rows = rows.filter(importance__gte=query.min_importance)
     if query.min_confidence > 0:
         rows = rows.filter(confidence__gte=query.min_confidence)
+    if query.since is not None:
+        rows = rows.filter(created_at__gte=query.since)
+    if query.until is not None:
+        rows = rows.filter(created_at__lt=query.until)
+    if query.author:
+        rows = rows.filter(author_name__iexact=query.author)
     return rows
 
 
-def word_statistics(*, query: RecallQuery, terms: Sequence[str]) -> WordStatistics:
-    """Count the question's words in a sample of the scope. One query."""
+def _standing(query: RecallQuery, *, now: datetime) -> Q:
+    """Return the condition that a memory holds, or held at `as_of`, or is in a state asked for.
+
+    What held then may be ended by now; that it did say something else is for the versions to tell.
+    """
+    if query.as_of is None:
+        wanted = Q(state__in=query.include - {Memory.State.EXPIRED}) if query.include else Q()
+        if Memory.State.EXPIRED in query.include:
+            # Past its time, swept or not.
+            wanted |= Q(state=Memory.State.EXPIRED) | Q(
+                state=Memory.State.ACTIVE, expires_at__lte=now
+            )
+        return holding(now=now) | wanted if query.include else holding(now=now)
+    then = query.as_of
+    was_there = Q(created_at__lte=then) & ~Q(state=Memory.State.PROPOSED)
+    not_ended = Q(ended_at=None) | Q(ended_at__gt=then)
+    not_past = Q(expires_at=None) | Q(expires_at__gt=then)
+    return was_there & not_ended & not_past
+
+
+def scope_of(*, caller: Caller, query: RecallQuery, terms: Sequence[str]) -> Scope:
+    """Count the question's words in a sample of the scope, and name its authors. One query."""
     parameters = {
         "namespace_ids": list(query.namespace_ids),
         "repository_id": query.repository_id,
+        "user_id": caller.user_id,
         "rows_each": max(1, _SAMPLE_ROWS // max(len(query.namespace_ids), 1)),
         "words": [to_or_tsquery([term]) for term in terms],
     }
     with connection.cursor() as cursor:
         cursor.execute(_statement(), parameters)
-        documents, frequencies = cursor.fetchone()
-    return WordStatistics(
+        documents, frequencies, authors = cursor.fetchone()
+    statistics = WordStatistics(
         documents=documents, frequencies=dict(zip(terms, frequencies, strict=True))
     )
+    return Scope(statistics=statistics, authors=tuple(authors))
 
 
 @transaction.atomic
@@ -103,25 +141,33 @@ def nearest(
     terms: Sequence[str],
     vector: QuestionVector | None,
     now: datetime,
-) -> set[UUID]:
-    """Return the ids of the 50 nearest by vector and the 50 nearest by words, of all namespaces.
+    spans: Sequence[Span] = (),
+) -> dict[UUID, set[str]]:
+    """Return what each generator found: ids, each with the names of those that found it.
 
-    Four queries, and two more for each namespace that is large enough for indexes of its own.
+    The 50 nearest by vector, by words, by words with the neighbors of short memories, and by words
+    in the times that the question names. Six queries, and three more for each namespace that is
+    large enough for indexes of its own.
     """
     _widen_index_scans()
-    vectors, words = _indexed(query.namespace_ids, vector)
-    by_vector: list[Ranked] = []
-    by_words: list[Ranked] = []
+    vectors, words = _indexed(query, vector)
+    found: dict[str, list[Ranked]] = {"vector": [], "words": [], "session": [], "time": []}
     if vector is not None:
         for keys in _apart(query.namespace_ids, vectors):
             rows = answering(caller=caller, query=query, namespace_ids=keys, now=now)
-            by_vector += _by_vector(rows, vector, is_indexed=keys[0] in vectors)
+            found["vector"] += _by_vector(rows, vector, is_indexed=keys[0] in vectors)
     if terms:
         for keys in _apart(query.namespace_ids, words):
             rows = answering(caller=caller, query=query, namespace_ids=keys, now=now)
-            by_words += _by_words(rows, terms, namespace_id=keys[0] if keys[0] in words else None)
-    best = sorted(by_vector)[:PER_GENERATOR] + sorted(by_words)[:PER_GENERATOR]
-    return {key for _, key in best}
+            own = keys[0] if keys[0] in words else None
+            found["words"] += _by_words(rows, terms, namespace_id=own)
+            found["session"] += nearest_in_session(rows, terms, namespace_ids=keys)
+            found["time"] += _in_times(rows, terms, spans)
+    generators: dict[UUID, set[str]] = {}
+    for name, ranked in found.items():
+        for _, key in sorted(ranked)[:PER_GENERATOR]:
+            generators.setdefault(key, set()).add(name)
+    return generators
 
 
 def nearest_by_vector(rows: QuerySet[Memory], vector: QuestionVector) -> QuerySet[Memory, Ranked]:
@@ -175,6 +221,34 @@ def nearest_by_rank(rows: QuerySet[Memory], terms: Sequence[str]) -> QuerySet[Me
     return ranked.order_by("distance", "-pk").values_list("distance", "pk")[:PER_GENERATOR]
 
 
+def nearest_in_session(
+    rows: QuerySet[Memory], terms: Sequence[str], *, namespace_ids: Sequence[UUID]
+) -> QuerySet[Memory, Ranked]:
+    """Return (negative rank, id) by the words of memories and of their neighbors in a session."""
+    rank = Func(
+        F("context__lexemes"),
+        Value(to_or_tsquery(terms)),
+        template="-ts_rank(%(expressions)s::tsquery)",
+        output_field=FloatField(),
+    )
+    ranked = rows.filter(
+        context__namespace_id__in=namespace_ids,
+        context__tokens__gt="",
+        context__lexemes__matches_any=terms,
+    ).annotate(distance=rank)
+    return ranked.order_by("distance", "-pk").values_list("distance", "pk")[:PER_GENERATOR]
+
+
+def _in_times(rows: QuerySet[Memory], terms: Sequence[str], spans: Sequence[Span]) -> list[Ranked]:
+    """Return the best by words of those made in, or soon after, the times a question names."""
+    if not spans:
+        return []
+    times = Q()
+    for span in spans:
+        times |= Q(created_at__gte=span.start, created_at__lt=span.end + _TOLD_WITHIN)
+    return list(nearest_by_rank(rows.filter(times), terms))
+
+
 def _distance(vector: QuestionVector) -> CosineDistance:
     # The cast makes it the expression of the model's indexes, of which each has one length.
     embedding = Cast("embedding", HalfVectorField(dimensions=len(vector.values)))
@@ -197,9 +271,15 @@ def _apart(namespace_ids: Sequence[UUID], indexed: frozenset[UUID]) -> list[list
 
 
 def _indexed(
-    namespace_ids: Sequence[UUID], vector: QuestionVector | None
+    query: RecallQuery, vector: QuestionVector | None
 ) -> tuple[frozenset[UUID], frozenset[UUID]]:
-    """Return the namespaces with an index of the question's model, and those with a BM25 index."""
+    """Return the namespaces with an index of the question's model, and those with a BM25 index.
+
+    The indexes hold what is active: a question about the past, or about what ended, is scanned.
+    """
+    namespace_ids = query.namespace_ids
+    if query.include or query.as_of is not None:
+        return frozenset(), frozenset()
     model = vector.fingerprint if vector else ""
     vectors = {indexes.vectors_index(key, fingerprint=model): key for key in namespace_ids}
     words = {indexes.bm25_index(key): key for key in namespace_ids}

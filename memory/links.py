@@ -5,7 +5,11 @@ Knows vertices and numbers; which memories may answer is decided by the callers'
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
+from operator import or_
 from uuid import UUID
+
+from django.db.models import Q
 
 from codemem.words import identifiers
 from graph import queries as graph
@@ -22,9 +26,13 @@ from graph.values import (
     label_of,
 )
 from memory import scoring
+from memory.entities import EntityKind, entities_of, of_kind
+from memory.models import MemoryEntity
+from memory.services.anchoring import memories_anchored_at
 from memory.values import LinkedSymbol, RecallHit, RecallQuery, StoredMemory
 
 _NAMES_READ = 3
+_ENTITIES_READ = 10
 _MEANINGS_OF_A_NAME = 3
 _REPOSITORIES_SEARCHED = 3
 _MEMORIES_OF_NAMED_CODE = 50
@@ -57,6 +65,42 @@ def memories_of_named_code(query: RecallQuery) -> frozenset[int]:
             limit=_MEMORIES_OF_NAMED_CODE,
         )
     return frozenset(found[:_MEMORIES_OF_NAMED_CODE])
+
+
+def memories_that_name(query: RecallQuery) -> frozenset[UUID]:
+    """Return the ids of memories whose entities or anchors are what a question names.
+
+    Ids only, of whatever memories there are: filter them by what may answer. Two queries at most.
+    """
+    entities = entities_of(query.text, limit=_ENTITIES_READ)
+    if not entities or not query.namespace_ids:
+        return frozenset()
+    things = reduce(or_, (Q(kind=entity.kind, key=entity.key) for entity in entities))
+    found = set(
+        MemoryEntity.objects.filter(things, namespace_id__in=query.namespace_ids)
+        .order_by("-pk")
+        .values_list("memory_id", flat=True)[:_MEMORIES_OF_NAMED_CODE]
+    )
+    if query.repository_id is not None:
+        found |= set(
+            memories_anchored_at(
+                repository_id=query.repository_id, paths=of_kind(entities, EntityKind.PATH)
+            )
+        )
+    return frozenset(found)
+
+
+def linked_memories(vertices: Mapping[UUID, Sequence[int]]) -> frozenset[int]:
+    """Return the numbers of memories one link away from some, by namespace. A query for each."""
+    return frozenset(
+        key_of(end)
+        for namespace_id, mine in vertices.items()
+        for edge in graph.links_of(
+            namespace_id=namespace_id, vertices=list(mine), limit=_LINKS_READ
+        )
+        for end in (edge.source, edge.target)
+        if _is_memory(end)
+    )
 
 
 def linked_relevance(

@@ -1,41 +1,55 @@
 """From a question and a scope to ranked memories: the one path by which memories answer.
 
-Candidates come from filtered generators (vector, words, links of what the question names and of
-the best candidates), are scored together, and must pass an absolute floor: a question that
-nothing here answers gets nothing.
+Candidates come from filtered generators (vector, words, words of a session, times, names, links),
+are scored together, and must pass an absolute floor: a question that nothing here answers gets
+nothing.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from operator import itemgetter
 from typing import NamedTuple
 from uuid import UUID
 
+import numpy as np
 import structlog
-from django.conf import settings
 from django.db.models import FloatField, Q, Value
+from numpy.typing import NDArray
 
-from codemem import embedding
+from codemem import embedding, policies
 from codemem.accounts.values import Action, Caller
 from codemem.embedding import EmbeddingUnavailable, Provider
-from codemem.words import code_tokens, query_terms
-from graph.values import VertexLabel, graph_id
-from memory import candidates, links, scoring
+from codemem.embedding.words import word_model
+from codemem.words import code_tokens, query_terms, tokens_text
+from graph.values import RefState, VertexLabel, graph_id
+from memory import candidates, links, scoring, wordwise
 from memory.candidates import QuestionVector, answering
+from memory.context import context_fingerprint
+from memory.models import Memory, MemoryContext
 from memory.queries import shown, stored
-from memory.scoring import Evidence, WordStatistics
+from memory.scoring import Evidence
+from memory.services.anchoring import anchors_of, demotion, state_of
+from memory.services.versioning import Snapshot, as_of
+from memory.times import AskedTime, asked_time
 from memory.values import (
     MAXIMUM_EXPANSION_DEPTH,
     MAXIMUM_HITS,
+    MemoryType,
     RecallAnswer,
     RecallHit,
     RecallQuery,
+    ScoreParts,
     StoredMemory,
 )
 from memory.wording import printable, valid_tags
 
 MAXIMUM_QUESTION_CHARACTERS = 8_000  # no model reads more; what stands behind is left out
+
+_SEEDS = 20
+_COMPARED_WORDWISE = 150
+_UNRESOLVED_FAILURE = 1.0
+_WEIGHT_KEYS = "recall.weights."
+_FLOOR_KEY = "recall.floor"
 
 logger = structlog.get_logger(__name__)
 
@@ -45,18 +59,23 @@ class QueryInvalid(Exception):
 
 
 def recall(
-    *, caller: Caller, query: RecallQuery, now: datetime, provider: Provider | None = None
+    *,
+    caller: Caller,
+    query: RecallQuery,
+    now: datetime,
+    provider: Provider | None = None,
+    ref: RefState | None = None,
 ) -> RecallAnswer:
     """Return what the caller's memories say to a question, best first; at most `query.k` hits.
 
-    Without an embedding model words and links answer alone, and the answer says so. About ten
-    queries; two more for each namespace that is large enough for indexes of its own. Raise
-    QueryInvalid.
+    Without an embedding model words and links answer alone, and the answer says so. With a `ref`
+    what the hits cite is compared with the code there. About twenty queries; three more for each
+    namespace that is large enough for indexes of its own. Raise QueryInvalid.
     """
     query = _checked(caller, query)
-    question = _read(query, provider)
+    question = _read(caller, query, provider, now=now)
     pool = _pool(caller, query, question, now=now)
-    hits = _hits(pool, caller, query, question, now=now)
+    hits = _hits(pool, caller, query, question, now=now, ref=ref)
     if query.expand:
         hits += _expansion(caller, query, hits, now=now)
     if query.include_impact:
@@ -70,13 +89,20 @@ def recall(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Question:
-    """A question as the generators and the scoring read it."""
+    """A question as the generators and the scoring read it.
+
+    `telling` are its words that are neither in half of the scope nor a name of an author there.
+    """
 
     terms: tuple[str, ...]
     telling: tuple[str, ...]
     weights: Mapping[str, float]
     vector: QuestionVector | None
+    words: NDArray[np.float32] | None
+    words_fingerprint: str
+    time: AskedTime
     named: frozenset[int]
+    named_ids: frozenset[UUID]
 
 
 def _checked(caller: Caller, query: RecallQuery) -> RecallQuery:
@@ -88,6 +114,12 @@ def _checked(caller: Caller, query: RecallQuery) -> RecallQuery:
             f"expansion_depth is {query.expansion_depth}; it must be from 1 to"
             f" {MAXIMUM_EXPANSION_DEPTH}."
         )
+    if any(at is not None and at.tzinfo is None for at in (query.since, query.until, query.as_of)):
+        raise QueryInvalid("A time needs a time zone, for example 2030-01-31T12:00:00Z.")
+    unknown = sorted(query.include - set(Memory.State.values))
+    if unknown:
+        known = ", ".join(Memory.State.values)
+        raise QueryInvalid(f"There is no state {unknown[0]!r} to include; there are: {known}.")
     mine = dict.fromkeys(key for key in query.namespace_ids if caller.can(Action.READ_MEMORY, key))
     return replace(
         query,
@@ -98,92 +130,189 @@ def _checked(caller: Caller, query: RecallQuery) -> RecallQuery:
     )
 
 
-def _read(query: RecallQuery, provider: Provider | None) -> _Question:
+def _read(
+    caller: Caller, query: RecallQuery, provider: Provider | None, *, now: datetime
+) -> _Question:
     terms = tuple(query_terms(query.text))
-    statistics = candidates.word_statistics(query=query, terms=terms)
-    telling = tuple(term for term in terms if not statistics.is_common(term)) or terms
+    scope = candidates.scope_of(caller=caller, query=query, terms=terms)
+    authors = frozenset(word for author in scope.authors for word in code_tokens(author))
+    untelling = frozenset(
+        term for term in terms if term in authors or scope.statistics.is_common(term)
+    )
+    telling = tuple(term for term in terms if term not in untelling) or terms
+    text = scoring.without_words(query.text, words_of=code_tokens, left_out=untelling).strip()
+    vector, words, fingerprint = _embedded(text, provider)
     return _Question(
         terms=terms,
         telling=telling,
-        weights={term: statistics.weight(term) for term in terms},
-        vector=_vector(query, statistics, provider),
+        weights={term: scope.statistics.weight(term) for term in telling},
+        vector=vector,
+        words=words,
+        words_fingerprint=fingerprint,
+        time=asked_time(query.text, now=query.as_of or now),
         named=links.memories_of_named_code(query),
+        named_ids=links.memories_that_name(query),
     )
 
 
-def _vector(
-    query: RecallQuery, statistics: WordStatistics, provider: Provider | None
-) -> QuestionVector | None:
-    text = scoring.without_common_words(
-        query.text, words_of=code_tokens, statistics=statistics
-    ).strip()
+def _embedded(
+    text: str, provider: Provider | None
+) -> tuple[QuestionVector | None, NDArray[np.float32] | None, str]:
+    """Return the question's vector, the vectors of its words, and which contexts fit to these."""
     if not text:
-        return None
+        return None, None, ""
     try:
         model = provider or embedding.from_settings()
-        return QuestionVector(
+        vector = QuestionVector(
             values=model.embed([text], kind="query")[0], fingerprint=model.fingerprint
         )
+        by_words = word_model(model)
+        words = by_words.embed_words([text])[0].values if by_words else None
+        return vector, words, context_fingerprint(model)
     except EmbeddingUnavailable as error:
         logger.warning("recall_without_vectors", reason=str(error))
-        return None
+        return None, None, ""
 
 
-class _Candidate(NamedTuple):
-    """What scoring reads of a memory; the rest is loaded for the hits only."""
+# --- Candidates -----------------------------------------------------------------------------------
+class _Row(NamedTuple):
+    """The columns that scoring reads of a memory; the rest is loaded for the hits only."""
 
     id: UUID
     number: int
     namespace_id: UUID
     repository_id: UUID | None
     branch: str
+    memory_type: str
+    state: str
+    content: str
     tokens: str
     tags: Sequence[str]
+    author_name: str
     importance: float
     confidence: float
     created_at: datetime
     fingerprint: str
     distance: float | None
 
+
+_COLUMNS = (
+    *("pk", "number", "namespace_id", "repository_id", "branch", "memory_type", "state"),
+    *("content", "tokens", "tags", "author_name", "importance", "confidence", "created_at"),
+    *("embedding_fingerprint", "distance"),
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Candidate:
+    """A memory that may answer: its row, its context, and who found it."""
+
+    row: _Row
+    context: MemoryContext | None
+    found_by: frozenset[str]
+
     @property
     def vertex(self) -> int:
-        return graph_id(label=VertexLabel.MEMORY, key=self.number)
+        return graph_id(label=VertexLabel.MEMORY, key=self.row.number)
+
+    @property
+    def tokens(self) -> str:
+        """Its words; a short memory's with those of its neighbors."""
+        return (self.context and self.context.tokens) or self.row.tokens
+
+    @property
+    def is_in_session(self) -> bool:
+        return bool(self.context and self.context.tokens)
 
 
 def _pool(
     caller: Caller, query: RecallQuery, question: _Question, *, now: datetime
 ) -> list[_Candidate]:
     """Return the union of what the generators found; the filters hold here once more."""
-    near = candidates.nearest(
-        caller=caller, query=query, terms=question.telling, vector=question.vector, now=now
+    found = candidates.nearest(
+        caller=caller,
+        query=query,
+        terms=question.telling,
+        vector=question.vector,
+        now=now,
+        spans=question.time.spans,
     )
-    rows = answering(caller=caller, query=query, namespace_ids=query.namespace_ids, now=now).filter(
-        Q(pk__in=near) | Q(number__in=question.named)
-    )
+    names = Q(pk__in=question.named_ids) | Q(number__in=question.named)
+    rows = _rows(caller, query, question, Q(pk__in=found) | names, now=now)
+    contexts = _contexts(row.id for row in rows)
+    known = {row.id for row in rows}
+    seeds = sorted(rows, key=lambda row: row.distance if row.distance is not None else 2.0)[:_SEEDS]
+    around = {key for row in seeds if row.id in contexts for key in contexts[row.id].around} - known
+    linked = links.linked_memories(_by_namespace(seeds))
+    if around or linked:
+        more = Q(pk__in=around) | (Q(number__in=linked) & ~Q(pk__in=known))
+        rows += _rows(caller, query, question, more, now=now)
+        contexts |= _contexts(row.id for row in rows if row.id not in known)
+    pool = []
+    for row in rows:
+        by = set(found.get(row.id, ()))
+        if row.number in question.named or row.id in question.named_ids:
+            by.add("name")
+        if row.id in around:
+            by.add("neighbor")
+        elif row.id not in known:
+            by.add("link")
+        pool.append(_Candidate(row=row, context=contexts.get(row.id), found_by=frozenset(by)))
+    return pool if query.as_of is None else _of_then(pool, query.as_of)
+
+
+def _rows(
+    caller: Caller, query: RecallQuery, question: _Question, wanted: Q, *, now: datetime
+) -> list[_Row]:
+    rows = answering(caller=caller, query=query, namespace_ids=query.namespace_ids, now=now)
     distance = (
         Value(None, output_field=FloatField())
         if question.vector is None
         else candidates.distance_to(question.vector)
     )
-    return [
-        _Candidate(*row)
-        for row in rows.annotate(distance=distance).values_list(
-            "pk",
-            "number",
-            "namespace_id",
-            "repository_id",
-            "branch",
-            "tokens",
-            "tags",
-            "importance",
-            "confidence",
-            "created_at",
-            "embedding_fingerprint",
-            "distance",
-        )
-    ]
+    wanted_rows = rows.filter(wanted).annotate(distance=distance)
+    return [_Row(*row) for row in wanted_rows.values_list(*_COLUMNS)]
 
 
+def _contexts(ids: Iterable[UUID]) -> dict[UUID, MemoryContext]:
+    rows = MemoryContext.objects.filter(memory_id__in=list(ids)).defer("lexemes")
+    return {row.memory_id: row for row in rows}
+
+
+def _by_namespace(rows: Iterable[_Row]) -> dict[UUID, list[int]]:
+    found: dict[UUID, list[int]] = {}
+    for row in rows:
+        vertex = graph_id(label=VertexLabel.MEMORY, key=row.number)
+        found.setdefault(row.namespace_id, []).append(vertex)
+    return found
+
+
+def _of_then(pool: Sequence[_Candidate], at: datetime) -> list[_Candidate]:
+    """Return the candidates that held at a time, with the words of then.
+
+    Their vectors are the present's: of what was changed since, the words alone are compared.
+    """
+    then = as_of(Memory.objects.filter(pk__in=[one.row.id for one in pool]), at=at)
+    held = []
+    for one in pool:
+        snapshot = then.get(one.row.id)
+        if snapshot is None or not _held(snapshot):
+            continue
+        if snapshot["content"] == one.row.content:
+            held.append(one)
+            continue
+        tokens = tokens_text("\n".join([snapshot["content"], *snapshot["tags"]]))
+        row = one.row._replace(content=snapshot["content"], tokens=tokens, distance=None)
+        held.append(replace(one, row=row, context=None))
+    return held
+
+
+def _held(snapshot: Snapshot) -> bool:
+    """Tell whether a snapshot's state answered then; how it ended since is written at its end."""
+    return bool(snapshot["state"] != Memory.State.PROPOSED)
+
+
+# --- Scoring --------------------------------------------------------------------------------------
 def _hits(
     pool: Sequence[_Candidate],
     caller: Caller,
@@ -191,74 +320,187 @@ def _hits(
     question: _Question,
     *,
     now: datetime,
+    ref: RefState | None,
 ) -> list[RecallHit]:
     """Return the candidates that pass the floor, best first, as far as they are still there."""
-    evidence = _evidence(pool, query, question, now=now)
+    settings = policies.values(query.namespace_ids, "recall.")
+    evidence = _evidence(pool, query, question, now=query.as_of or now)
     relevances = [scoring.relevance(one) for one in evidence]
-    passed = scoring.above_floor(relevances, floor=settings.RELEVANCE_FLOOR)
+    floors = [float(settings[one.row.namespace_id][_FLOOR_KEY]) for one in pool]
+    passed = scoring.above_floor(relevances, floors=floors)
     if not any(passed):
         return []
-    gains = links.linked_relevance(
-        [(candidate.namespace_id, candidate.vertex) for candidate in pool], relevances
-    )
-    linked = [replace(one, graph=gain) for one, gain in zip(evidence, gains, strict=True)]
+    gains = links.linked_relevance([(one.row.namespace_id, one.vertex) for one in pool], relevances)
+    linked = [replace(one, linked=gain) for one, gain in zip(evidence, gains, strict=True)]
+    weights = {key: _weights(mine) for key, mine in settings.items()}
+    scored = scoring.scores(linked, weights=[weights[one.row.namespace_id] for one in pool])
     answers = [
-        (score, candidate.id, relevant, parts)
+        _Answer(score=score, candidate=candidate, relevance=relevant, parts=parts)
         for candidate, (score, parts), relevant, is_answer in zip(
-            pool, scoring.scores(linked), relevances, passed, strict=True
+            pool, scored, relevances, passed, strict=True
         )
         if is_answer
     ]
-    # Between equals the newer id decides, so that one question has one answer.
-    best = sorted(answers, key=itemgetter(0, 1), reverse=True)[: query.k]
-    memories = _memories(caller, query, Q(pk__in=[key for _, key, _, _ in best]), now=now)
-    return [
-        RecallHit(memory=memories[key], score=score, relevance=relevant, parts=parts)
-        for score, key, relevant, parts in best
-        if key in memories
+    best = _once(sorted(answers, key=_place, reverse=True))[: 2 * query.k]
+    anchors = anchors_of(
+        [one.candidate.row.id for one in best], ref=ref, repository_id=query.repository_id
+    )
+    demoted = [
+        replace(one, score=one.score * demotion(anchors.get(one.candidate.row.id, ())))
+        for one in best
     ]
+    last = sorted(demoted, key=_place, reverse=True)[: query.k]
+    wanted = Q(pk__in=[one.candidate.row.id for one in last])
+    memories = _memories(caller, query, wanted, now=now)
+    return [
+        RecallHit(
+            memory=memories[one.candidate.row.id],
+            score=one.score,
+            relevance=one.relevance,
+            parts=one.parts,
+            found_by=tuple(sorted(one.candidate.found_by)),
+            anchors=state_of(anchors.get(one.candidate.row.id, ())),
+            around=tuple(one.candidate.context.around) if one.candidate.context else (),
+        )
+        for one in last
+        if one.candidate.row.id in memories
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Answer:
+    score: float
+    candidate: _Candidate
+    relevance: float
+    parts: ScoreParts
+
+
+def _place(answer: _Answer) -> tuple[float, UUID]:
+    # Between equals the newer id decides, so that one question has one answer.
+    return answer.score, answer.candidate.row.id
+
+
+def _once(answers: Iterable[_Answer]) -> list[_Answer]:
+    """Return answers without those that say the same words as a better one."""
+    seen: set[str] = set()
+    kept = []
+    for answer in answers:
+        said = " ".join(answer.candidate.row.content.casefold().split())
+        if said not in seen:
+            seen.add(said)
+            kept.append(answer)
+    return kept
+
+
+def _weights(settings: Mapping[str, policies.Value]) -> ScoreParts:
+    return ScoreParts(
+        **{
+            key.removeprefix(_WEIGHT_KEYS): float(value)
+            for key, value in settings.items()
+            if key.startswith(_WEIGHT_KEYS)
+        }
+    )
 
 
 def _evidence(
     pool: Sequence[_Candidate], query: RecallQuery, question: _Question, *, now: datetime
 ) -> list[Evidence]:
+    likeness = _likeness(pool, question)
     lengths = [scoring.length(candidate.tokens) for candidate in pool]
-    mean_length = sum(lengths) / max(len(lengths), 1)
-    words = {tag: code_tokens(tag) for candidate in pool for tag in candidate.tags}
+    mean_length = {
+        kind: _mean(
+            length
+            for candidate, length in zip(pool, lengths, strict=True)
+            if candidate.is_in_session is kind
+        )
+        for kind in (True, False)
+    }
+    words = {tag: code_tokens(tag) for candidate in pool for tag in candidate.row.tags}
+    names = {one.row.author_name: code_tokens(one.row.author_name) for one in pool}
     evidence = []
     for candidate, length in zip(pool, lengths, strict=True):
-        found = scoring.occurrences(question.terms, candidate.tokens)
-        weights = question.weights
+        row = candidate.row
+        found = scoring.occurrences(question.telling, candidate.tokens)
+        alone, together = likeness.get(row.id, (None, None))
+        tags = [words[tag] for tag in row.tags]
         one = Evidence(
-            vector=_cosine(candidate, question.vector),
-            text=scoring.bm25(found, weights=weights, length=length, mean_length=mean_length),
-            coverage=scoring.coverage(question.telling, found, weights=weights),
-            exact=float(candidate.number in question.named),
-            tags=scoring.tag_match(question.terms, [words[tag] for tag in candidate.tags]),
-            scope=_affinity(candidate, query),
-            importance=candidate.importance,
-            confidence=candidate.confidence,
-            recency=scoring.recency(candidate.created_at, now),
+            vector=_cosine(row, question.vector),
+            alone=alone,
+            together=together,
+            text=scoring.bm25(
+                found,
+                weights=question.weights,
+                length=length,
+                mean_length=mean_length[candidate.is_in_session],
+            ),
+            coverage=scoring.coverage(question.telling, found, weights=question.weights),
+            exact=float("name" in candidate.found_by),
+            temporal=question.time.alignment(row.created_at, row.content),
+            tags=scoring.tag_match(question.terms, [*tags, names[row.author_name]]),
+            scope=_affinity(row, query),
+            importance=_importance(row),
+            confidence=row.confidence,
+            recency=scoring.recency(row.created_at, now),
         )
         evidence.append(one)
     return evidence
 
 
-def _cosine(candidate: _Candidate, vector: QuestionVector | None) -> float | None:
-    if vector is None or candidate.fingerprint != vector.fingerprint:
+def _likeness(pool: Sequence[_Candidate], question: _Question) -> dict[UUID, tuple[float, float]]:
+    """Compare the question with the likeliest candidates word by word, alone and with neighbors."""
+    if question.words is None:
+        return {}
+    fit = {
+        one.row.id: one.context
+        for one in sorted(
+            pool, key=lambda one: one.row.distance if one.row.distance is not None else 2.0
+        )
+        if one.context is not None and one.context.fingerprint == question.words_fingerprint
+    }
+    chosen = dict(list(fit.items())[:_COMPARED_WORDWISE])
+    missing = {key for context in chosen.values() for key in context.around} - set(fit)
+    beside = _contexts(missing) if missing else {}
+    packed = {key: bytes(context.words) for key, context in (*fit.items(), *beside.items())}
+    wanted = {*chosen, *(key for context in chosen.values() for key in context.around)}
+    met = wordwise.met(question.words, {key: packed[key] for key in wanted if key in packed})
+    return {
+        key: (
+            wordwise.alone(met[key]),
+            wordwise.together([met[key], *(met[near] for near in context.around if near in met)]),
+        )
+        for key, context in chosen.items()
+        if key in met
+    }
+
+
+def _mean(values: Iterable[float]) -> float:
+    some = list(values)
+    return sum(some) / max(len(some), 1)
+
+
+def _importance(row: _Row) -> float:
+    """Return a memory's importance; a failure that nobody resolved matters as much as anything."""
+    if row.memory_type == MemoryType.FAILURE and row.state == Memory.State.ACTIVE:
+        return _UNRESOLVED_FAILURE
+    return row.importance
+
+
+def _cosine(row: _Row, vector: QuestionVector | None) -> float | None:
+    if vector is None or row.fingerprint != vector.fingerprint:
         return None
-    return None if candidate.distance is None else 1.0 - candidate.distance
+    return None if row.distance is None else 1.0 - row.distance
 
 
-def _affinity(candidate: _Candidate, query: RecallQuery) -> float:
+def _affinity(row: _Row, query: RecallQuery) -> float:
     """Return how close a memory's scope is to the question's: branch, repository, namespace."""
-    if query.branch and candidate.branch == query.branch:
+    if query.branch and row.branch == query.branch:
         return 1.0
-    if query.repository_id is not None and candidate.repository_id == query.repository_id:
+    if query.repository_id is not None and row.repository_id == query.repository_id:
         return 0.5
     return 0.0
 
 
+# --- Around the hits ------------------------------------------------------------------------------
 def _expansion(
     caller: Caller, query: RecallQuery, hits: Sequence[RecallHit], *, now: datetime
 ) -> list[RecallHit]:
@@ -274,5 +516,27 @@ def _expansion(
 def _memories(
     caller: Caller, query: RecallQuery, wanted: Q, *, now: datetime
 ) -> dict[UUID, StoredMemory]:
+    """Return memories that the filters allow, as they read now, or read at `as_of`."""
     rows = answering(caller=caller, query=query, namespace_ids=query.namespace_ids, now=now)
-    return {row.pk: stored(row, now=now) for row in shown(rows.filter(wanted))}
+    memories = {row.pk: stored(row, now=now) for row in shown(rows.filter(wanted))}
+    if query.as_of is None:
+        return memories
+    then = as_of(rows.filter(pk__in=memories), at=query.as_of)
+    return {
+        key: _as_it_read(memory, then[key])
+        for key, memory in memories.items()
+        if key in then and _held(then[key])
+    }
+
+
+def _as_it_read(memory: StoredMemory, snapshot: Snapshot) -> StoredMemory:
+    return replace(
+        memory,
+        content=snapshot["content"],
+        memory_type=MemoryType(snapshot["memory_type"]),
+        rationale=snapshot["rationale"],
+        tags=tuple(snapshot["tags"]),
+        importance=snapshot["importance"],
+        confidence=snapshot["confidence"],
+        state=Memory.State.ACTIVE.value,
+    )

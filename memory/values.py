@@ -42,6 +42,15 @@ class Visibility(StrEnum):
     NAMESPACE = "namespace"
 
 
+class RecallMode(StrEnum):
+    """In what form recall answers."""
+
+    FULL = "full"
+    INDEX = "index"
+    BRIEF = "brief"
+    DIGEST = "digest"
+
+
 class RelationshipKind(StrEnum):
     """The verbs an agent may put between two nodes: source VERB target. A closed vocabulary."""
 
@@ -243,7 +252,9 @@ class RecallQuery:
 
     With a repository, its memories and those of the namespace as a whole answer; without one, all
     of the namespaces do. A memory of a branch answers only for that branch. `tags` must all be
-    there, none of `exclude_tags` may be.
+    there, none of `exclude_tags` may be. `include` names states that answer beside active ones;
+    with `as_of` what held then answers, in the words of then. `since` and `until` bound when a
+    memory was made; `author` is a name as it stands with the memory.
     """
 
     text: str
@@ -256,6 +267,11 @@ class RecallQuery:
     exclude_tags: frozenset[str] = frozenset()
     min_importance: float = 0.0
     min_confidence: float = 0.0
+    include: frozenset[str] = frozenset()
+    as_of: datetime | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+    author: str = ""
     expand: bool = False
     expansion_depth: int = 1
     include_impact: bool = False
@@ -263,11 +279,16 @@ class RecallQuery:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScoreParts:
-    """The nine components of a score, each 0..1 relative to the other candidates."""
+    """The nine components of a score, each 0..1.
+
+    `vector` is likeness, `text` the words in common, `temporal` whether the time fits the question,
+    `tags` whether a tag or the author is named, `graph` what links and named code lend, `scope` how
+    near the memory's place is; importance, confidence and recency are the memory's own.
+    """
 
     vector: float
     text: float
-    exact: float
+    temporal: float
     tags: float
     graph: float
     scope: float
@@ -295,7 +316,8 @@ class RecallHit:
     """One answer. `relevance` is absolute evidence; `score` compares it to the other candidates.
 
     A memory that was reached over links (`expand`) has the way there in `path`, from the hit it
-    belongs to, and half of that hit's score for each step.
+    belongs to, and half of that hit's score for each step. `found_by` names the generators,
+    `anchors` is the worst state of what it cites, `around` its neighbors in its session, in order.
     """
 
     memory: StoredMemory
@@ -304,6 +326,9 @@ class RecallHit:
     parts: ScoreParts
     path: tuple[str, ...] = ()
     impact: tuple[LinkedSymbol, ...] = ()
+    found_by: tuple[str, ...] = ()
+    anchors: str | None = None
+    around: tuple[UUID, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,9 @@
 Knows task names and queues, not task code, so that web processes stay light.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import partial
 from uuid import UUID
@@ -135,6 +137,23 @@ def settle_memories(*, repository_id: UUID, ref: str) -> None:
     )
 
 
+def note_recalled(*, user_id: int, memory_ids: Iterable[UUID], now: datetime) -> None:
+    """Have memories counted as recalled. Never raises: no answer waits for this or fails by it."""
+    ids = ",".join(str(key) for key in memory_ids)
+    if not ids or _is_resting(now):
+        return
+    try:
+        _send(
+            "workers.tasks.memories.note_recalled",
+            Queue.MAINTENANCE,
+            user_id=str(user_id),
+            memory_ids=ids,
+            at=now.isoformat(),
+        )
+    except QueueUnavailable:
+        _rest(now)
+
+
 def refine(*, repository_id: UUID) -> None:
     """Have compilers asked about a repository, when the pushes of half a minute are in."""
     _send(
@@ -178,6 +197,20 @@ def depths() -> list[QueueDepth]:
     finally:
         client.close()
     return [QueueDepth(queue, int(length)) for queue, length in zip(Queue, lengths, strict=True)]
+
+
+# While Redis is away, each attempt would make a reader wait; what is lost is a count.
+_resting: dict[str, datetime] = {}
+_REST = timedelta(seconds=60)
+
+
+def _is_resting(now: datetime) -> bool:
+    until = _resting.get("until")
+    return until is not None and now < until
+
+
+def _rest(now: datetime) -> None:
+    _resting["until"] = now + _REST
 
 
 def _send(task: str, queue: Queue, *, delay_seconds: int = 0, **arguments: str) -> None:

@@ -16,6 +16,7 @@ SCHEDULE = {
     "recover-runs": _every(30, "recover_runs"),
     "expire-memories": _every(300, "expire_memories"),
     "embed-missing": _every(120, "embed_missing"),
+    "make-contexts": _every(30, "make_contexts"),
     "embed-missing-symbols": _every(600, "embed_missing_symbols"),
     "reembed": _every(60, "reembed", topic="embedding"),
     "trim-embedding-cache": _every(3600, "trim_cache", topic="embedding"),

@@ -33,7 +33,7 @@ class CachedProvider:
     """A provider that asks the cache before its model. See Provider for what it promises."""
 
     def __init__(self, model: Provider, specification: Specification) -> None:
-        self._model = model
+        self.model = model
         self.specification = specification
         self.dimensions = model.dimensions
         self.fingerprint = model.fingerprint
@@ -42,7 +42,7 @@ class CachedProvider:
     def embed(self, texts: Sequence[str], *, kind: Kind) -> NDArray[np.float32]:
         """See Provider.embed. Two queries for documents, three when some are new."""
         if kind == "query" or not texts or not settings.EMBEDDING_CACHE_VECTORS:
-            return self._model.embed(texts, kind=kind)
+            return self.model.embed(texts, kind=kind)
         digests = [digest_of(text) for text in texts]
         model_id = registered(self)
         known = _known(model_id, digests, now=timezone.now())
@@ -50,7 +50,7 @@ class CachedProvider:
             digest: text for digest, text in zip(digests, texts, strict=True) if digest not in known
         }
         if new:
-            made = self._model.embed(list(new.values()), kind=kind)
+            made = self.model.embed(list(new.values()), kind=kind)
             known |= dict(zip(new, made, strict=True))
             remember(model_id=model_id, vectors={digest: known[digest] for digest in new})
         return np.stack([known[digest] for digest in digests])

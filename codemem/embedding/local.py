@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from codemem.embedding import bundled
 from codemem.embedding.errors import EmbeddingUnavailable
 from codemem.embedding.protocol import Kind
+from codemem.embedding.words import LocalWordModel, WordVectors
 
 if TYPE_CHECKING:
     from fastembed import TextEmbedding
@@ -94,6 +95,18 @@ class LocalProvider(OnnxProvider):
         super().__init__()
         self.fingerprint: Final = bundled.fingerprint()
         self._directory = bundled.directory(models_directory)
+        self._loaded_words: LocalWordModel | None = None
+
+    def embed_words(self, texts: Sequence[str]) -> list[WordVectors]:
+        """Return the vectors of each text's words, in order; raise EmbeddingUnavailable."""
+        if not texts:
+            return []
+        self._model()  # says what is missing, if anything is
+        with self._loading:
+            if self._loaded_words is None:
+                self._loaded_words = LocalWordModel(self._directory)
+            words = self._loaded_words
+        return words.embed_words(texts)
 
     def _load(self) -> "TextEmbedding":
         directory = self._directory

@@ -7,6 +7,7 @@ graph (label RELATES_TO), where the memory is the vertex `number`.
 
 from memory.models.anchors import Anchor, AnchorsChecked, MemoryBranch
 from memory.models.consolidation import ConsolidationChange, ConsolidationRun
+from memory.models.context import MemoryContext, RecallVisit
 from memory.models.entities import MemoryEntity
 from memory.models.language import LanguageUse
 from memory.models.memory import Memory
@@ -23,8 +24,10 @@ __all__ = [
     "LanguageUse",
     "Memory",
     "MemoryBranch",
+    "MemoryContext",
     "MemoryEntity",
     "MemoryUse",
     "MemoryVersion",
+    "RecallVisit",
     "ReviewItem",
 ]

@@ -1,5 +1,6 @@
 """Everything that changes memories: storing, retiring, associating, review, upkeep."""
 
+from memory.context import make_contexts
 from memory.indexes import ensure_vector_indexes
 from memory.queries import MemoryUnknown
 from memory.services.anchoring import (
@@ -43,6 +44,7 @@ from memory.services.questions import (
     ask_question,
     list_questions,
 )
+from memory.services.recalled import note_recalled
 from memory.services.retirement import MemoryTaken, delete_memory, restore_memory
 from memory.services.review import (
     Decision,
@@ -131,11 +133,13 @@ __all__ = [
     "give_feedback",
     "list_drifted",
     "list_questions",
+    "make_contexts",
     "memories_anchored_at",
     "merge_memories",
     "move",
     "note_branch_heads",
     "note_checked",
+    "note_recalled",
     "pin",
     "preview_purge",
     "promote_branch",

@@ -25,6 +25,7 @@ from graph.values import VertexLabel, graph_id
 from memory import queries
 from memory.anchors import Citation
 from memory.candidates import QuestionVector
+from memory.context import forget_contexts
 from memory.models import Memory, MemoryUse
 from memory.safety import orders_in
 from memory.services.anchoring import DraftAnchor, anchor_memory
@@ -376,6 +377,7 @@ def _created(
         with transaction.atomic():
             memory = _row(draft, vector)
             memory.save(force_insert=True)
+            forget_contexts([memory.pk])
             note_new_entities([(memory, draft.entities)])
             if draft.state == Memory.State.PROPOSED:
                 return _queued(memory, draft, kin, stands, now=now)

@@ -18,6 +18,7 @@ from django.utils.dateparse import parse_datetime
 
 from codemem.accounts.values import Caller
 from codemem.words import tokens_text
+from memory.context import forget_contexts
 from memory.models import Memory, MemoryVersion
 
 _TEXTS = ("content", "memory_type", "rationale", "state", "visibility", "branch", "retired_by")
@@ -117,6 +118,7 @@ def record_versions(
         for memory in rows
     ]
     MemoryVersion.objects.bulk_create(versions)
+    forget_contexts([memory.pk for memory in rows])
     for memory in rows:
         memory.version += 1
     return versions

@@ -30,6 +30,10 @@ class Timings:
     def p95(self) -> float:
         return self._quantile(0.95)
 
+    @property
+    def p99(self) -> float:
+        return self._quantile(0.99)
+
     def _quantile(self, share: float) -> float:
         last = len(self.milliseconds) - 1
         return self.milliseconds[min(int(share * len(self.milliseconds)), last)]

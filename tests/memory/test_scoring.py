@@ -29,14 +29,14 @@ def evidence(**changes: Any) -> Evidence:
 
 def test_an_empty_pool_has_no_scores():
     assert scoring.scores([]) == []
-    assert scoring.above_floor([], floor=0.4) == []
+    assert scoring.above_floor([], floors=[]) == []
 
 
 def test_a_single_candidate_has_a_score_within_bounds():
     [(score, parts)] = scoring.scores([evidence()])
     assert 0 < score <= 1
     assert parts.vector == 1
-    assert parts.exact == 0
+    assert parts.graph == 0
 
 
 def test_equal_candidates_have_equal_scores():
@@ -45,7 +45,7 @@ def test_equal_candidates_have_equal_scores():
 
 
 def test_scores_stay_within_bounds_and_follow_the_evidence():
-    pool = [evidence(vector=value, text=value * 9) for value in (0.1, 0.9, -0.3)]
+    pool = [evidence(vector=value, text=max(value, 0.0)) for value in (0.1, 0.9, -0.3)]
     values = [score for score, _ in scoring.scores(pool)]
     assert all(0 <= value <= 1 for value in values)
     assert values[1] > values[0] > values[2]
@@ -53,8 +53,8 @@ def test_scores_stay_within_bounds_and_follow_the_evidence():
 
 def test_priors_decide_only_between_equals():
     pool = [
-        evidence(vector=0.6, text=2.0, importance=0.0, confidence=0.0, recency=0.0),
-        evidence(vector=0.5, text=1.0, importance=1.0, confidence=1.0, recency=1.0),
+        evidence(vector=0.6, text=0.4, importance=0.0, confidence=0.0, recency=0.0),
+        evidence(vector=0.5, text=0.2, importance=1.0, confidence=1.0, recency=1.0),
     ]
     (relevant, _), (important, _) = scoring.scores(pool)
     assert relevant > important
@@ -64,7 +64,7 @@ def test_without_vectors_the_other_weights_share_the_score():
     pool = [evidence(vector=None, text=value, exact=value) for value in (0.0, 1.0)]
     (_, _), (best, parts) = scoring.scores(pool)
     assert parts.vector == 0
-    assert best > 0.7
+    assert best > 0.5
 
 
 def test_relevance_comes_from_likeness_words_and_names_alone():
@@ -77,8 +77,37 @@ def test_relevance_comes_from_likeness_words_and_names_alone():
 
 
 def test_nobody_passes_when_the_best_is_below_the_floor():
-    assert scoring.above_floor([0.44, 0.4], floor=0.45) == [False, False]
-    assert scoring.above_floor([0.45, 0.32, 0.31], floor=0.45) == [True, True, False]
+    assert scoring.above_floor([0.44, 0.4], floors=[0.45] * 2) == [False, False]
+    assert scoring.above_floor([0.45, 0.23, 0.22], floors=[0.45] * 3) == [True, True, False]
+
+
+def test_each_namespace_has_its_own_floor():
+    assert scoring.above_floor([0.2, 0.3], floors=[0.45, 0.2]) == [False, True]
+
+
+def test_likeness_word_by_word_counts_before_the_cosine():
+    pool = [
+        evidence(vector=0.2, alone=0.5, together=0.6),
+        evidence(vector=0.9, alone=0.4, together=0.4),
+    ]
+    (first, parts), (second, _) = scoring.scores(pool)
+    assert first > second
+    assert parts.vector == 1
+
+
+def test_a_candidate_without_words_stands_where_its_cosine_stands():
+    pool = [
+        evidence(vector=0.9, alone=0.6, together=0.6),
+        evidence(vector=0.5),
+        evidence(vector=0.1, alone=0.3, together=0.3),
+    ]
+    best, middle, last = [parts.vector for _, parts in scoring.scores(pool)]
+    assert best > middle > last
+
+
+def test_a_link_counts_less_than_being_tied_to_the_named_code():
+    (_, named), (_, linked) = scoring.scores([evidence(exact=1.0), evidence(linked=1.0)])
+    assert named.graph > linked.graph > 0
 
 
 def test_rare_words_weigh_more_than_common_ones():
@@ -136,14 +165,12 @@ def test_recency_halves_in_ninety_days_and_never_exceeds_one():
     assert scoring.recency(NOW + timedelta(days=1), NOW) == 1
 
 
-def test_common_words_leave_the_question_but_never_all_of_it():
-    statistics = WordStatistics(
-        documents=100, frequencies=dict.fromkeys(code_tokens("Caroline"), 60)
-    )
+def test_untelling_words_leave_the_question_but_never_all_of_it():
+    left_out = frozenset(code_tokens("Caroline"))
     text = "What bicycle did Caroline buy?"
-    kept = scoring.without_common_words(text, words_of=code_tokens, statistics=statistics)
+    kept = scoring.without_words(text, words_of=code_tokens, left_out=left_out)
     assert kept == "What bicycle did buy?"
-    only = scoring.without_common_words("Caroline?", words_of=code_tokens, statistics=statistics)
+    only = scoring.without_words("Caroline?", words_of=code_tokens, left_out=left_out)
     assert only == "Caroline?"
 
 

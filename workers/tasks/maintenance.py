@@ -17,6 +17,8 @@ from workers import queue
 
 log = structlog.get_logger(__name__)
 
+_CONTEXTS_AT_ONCE = 500
+
 
 @shared_task
 def recover_runs() -> None:
@@ -49,6 +51,16 @@ def embed_missing() -> None:
     """Give vectors to memories that were stored while the provider was away."""
     try:
         memory.embed_missing(limit=500)
+    except EmbeddingUnavailable as error:
+        log.warning("embedding_unavailable", reason=str(error))
+
+
+@shared_task
+def make_contexts() -> None:
+    """Read new and changed memories among their neighbors, and word by word."""
+    try:
+        while memory.make_contexts(limit=_CONTEXTS_AT_ONCE) == _CONTEXTS_AT_ONCE:
+            pass
     except EmbeddingUnavailable as error:
         log.warning("embedding_unavailable", reason=str(error))
 

@@ -1,0 +1,181 @@
+"""Keeps what a memory is found by beside itself: its neighbors' words, and its words one by one.
+
+A short memory of a session is read among its neighbors, because what it says is often half of it
+("Yes, on Friday."). Long ones stand for themselves: on long texts neighbors only add noise. All of
+it is derived: it may lag behind a write, and is made again by `make_contexts`.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from django.db import IntegrityError, transaction
+from django.db.models import Exists, OuterRef, QuerySet
+
+from codemem import embedding
+from codemem.embedding import Provider
+from codemem.embedding.words import word_model
+from codemem.words import tokens_text
+from memory import wordwise
+from memory.models import Memory, MemoryContext
+
+SHORT_CHARACTERS = 400
+"""Up to about 90 word pieces of English; LoCoMo's turns are short, its chunks are not."""
+
+_BEFORE, _AFTER = 2, 1
+_AT_ONCE = 64
+_RECIPE = "context-1"  # raised whenever the same texts would give another row
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """A memory of a session, as its neighbors need it."""
+
+    id: UUID
+    content: str
+
+
+def context_fingerprint(provider: Provider) -> str:
+    return f"{_RECIPE}:{provider.fingerprint}"
+
+
+def make_contexts(*, limit: int, provider: Provider | None = None) -> int:
+    """Make the contexts of active memories that lack a current one; return how many.
+
+    Safe to run twice and beside itself. Raise EmbeddingUnavailable; what was made stays.
+    """
+    provider = provider or embedding.from_settings()
+    waiting = list(_lacking(provider).order_by("pk")[:limit])
+    for start in range(0, len(waiting), _AT_ONCE):
+        _make(waiting[start : start + _AT_ONCE], provider)
+    return len(waiting)
+
+
+def forget_contexts(memory_ids: Iterable[UUID]) -> None:
+    """Have the contexts of some memories, and of those around them, made again.
+
+    To be called when memories are stored, changed, ended or moved, in the same transaction. Three
+    statements, more only when several sessions are concerned.
+    """
+    ids = list(memory_ids)
+    changed = Memory.objects.filter(pk__in=ids).exclude(session_id="")
+    near: set[UUID] = set(ids)
+    near.update(
+        MemoryContext.objects.filter(around__overlap=ids).values_list("memory_id", flat=True)
+    )
+    for memory in changed.only(*_PLACE, "created_at"):
+        # What came in between is in nobody's window yet: look who stands beside it.
+        beside = _beside(memory)
+        before = beside.filter(created_at__lte=memory.created_at).order_by("-created_at", "-pk")
+        after = beside.filter(created_at__gte=memory.created_at).order_by("created_at", "pk")
+        near.update(before.values_list("pk", flat=True)[: _AFTER + 1])
+        near.update(after.values_list("pk", flat=True)[: _BEFORE + 1])
+    MemoryContext.objects.filter(memory_id__in=near).delete()
+
+
+# Who sees a memory must see its neighbors, or their words would show through it.
+_PLACE = (
+    "namespace_id",
+    "session_id",
+    "repository_id",
+    "branch",
+    "visibility",
+    "author_id",
+)
+
+
+def _lacking(provider: Provider) -> QuerySet[Memory]:
+    current = MemoryContext.objects.filter(
+        memory_id=OuterRef("pk"), fingerprint=context_fingerprint(provider)
+    )
+    active = Memory.objects.filter(state=Memory.State.ACTIVE)
+    return active.exclude(Exists(current)).only("content", *_PLACE)
+
+
+def _make(memories: Sequence[Memory], provider: Provider) -> None:
+    sessions: dict[tuple[object, ...], list[_Said]] = {}
+    windows = [_window(memory, sessions) for memory in memories]
+    words = _packed_words(windows, provider)
+    rows = [
+        MemoryContext(
+            memory_id=memory.pk,
+            namespace_id=memory.namespace_id,
+            around=[said.id for said, _ in window if said.id != memory.pk],
+            tokens=_tokens(window),
+            words=bits,
+            fingerprint=context_fingerprint(provider),
+        )
+        for memory, window, bits in zip(memories, windows, words, strict=True)
+    ]
+    for row in rows:
+        _put(row)
+
+
+def _put(row: MemoryContext) -> None:
+    try:
+        with transaction.atomic():
+            MemoryContext.objects.bulk_create(
+                [row],
+                update_conflicts=True,
+                unique_fields=["memory"],
+                update_fields=["around", "tokens", "words", "fingerprint"],
+            )
+    except IntegrityError:  # the memory was purged meanwhile
+        return
+
+
+_Window = list[tuple[_Said, bool]]
+
+
+def _window(memory: Memory, sessions: dict[tuple[object, ...], list[_Said]]) -> _Window:
+    """Return a memory and its neighbors in order, each with whether it is the memory itself."""
+    own = _Said(memory.pk, memory.content)
+    if not memory.session_id or len(memory.content) > SHORT_CHARACTERS:
+        return [(own, True)]
+    place = tuple(getattr(memory, name) for name in _PLACE)
+    if place not in sessions:
+        rows = _beside(memory).order_by("created_at", "pk").values_list("pk", "content")
+        sessions[place] = [_Said(*row) for row in rows]
+    session = sessions[place]
+    at = next((place for place, said in enumerate(session) if said.id == memory.pk), None)
+    if at is None:  # ended meanwhile
+        return [(own, True)]
+    near = session[max(0, at - _BEFORE) : at + _AFTER + 1]
+    return [(said, said.id == memory.pk) for said in near]
+
+
+def _beside(memory: Memory) -> QuerySet[Memory]:
+    """Return the memories of the same session that everybody sees who sees this one."""
+    place: Mapping[str, object] = {name: getattr(memory, name) for name in _PLACE}
+    return Memory.objects.filter(state=Memory.State.ACTIVE, **place)
+
+
+def _tokens(window: _Window) -> str:
+    if len(window) == 1:
+        return ""
+    return tokens_text(
+        "\n".join(said.content for said, is_own in window for _ in range(1 + is_own))
+    )
+
+
+def _packed_words(windows: Sequence[_Window], provider: Provider) -> list[bytes]:
+    """Return each memory's words as they read among its neighbors; empty if the model has none."""
+    model = word_model(provider)
+    if model is None:
+        return [b""] * len(windows)
+    vectors = model.embed_words(
+        ["\n".join(said.content for said, _ in window) for window in windows]
+    )
+    return [
+        wordwise.pack(words.between(*_span(window)))
+        for window, words in zip(windows, vectors, strict=True)
+    ]
+
+
+def _span(window: _Window) -> tuple[int, int]:
+    start = 0
+    for said, is_own in window:
+        if is_own:
+            return start, start + len(said.content)
+        start += len(said.content) + 1
+    return 0, start

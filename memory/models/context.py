@@ -1,0 +1,76 @@
+"""What a memory is found by beside its own words and vector: its session, and its single words."""
+
+from typing import ClassVar
+
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.search import SearchVectorField
+from django.db import models
+from django.db.models import F, Func, Value
+
+from codemem.accounts.models import Namespace
+from memory.models.memory import Memory
+
+
+class MemoryContext(models.Model):
+    """A memory among its neighbors. Derived: deleting a row has it made again.
+
+    `around` are the two memories before it and the one after it in its session, as far as whoever
+    sees this one sees them; a long memory, or one without a session, has none. `tokens` are its own
+    words twice and theirs, empty without them. `words` is one bit for each dimension of each word
+    piece, read in that context.
+    """
+
+    memory = models.OneToOneField(Memory, models.CASCADE, primary_key=True, related_name="context")
+    namespace = models.ForeignKey(Namespace, models.CASCADE, related_name="+")
+    around = ArrayField(models.UUIDField(), default=list)
+    tokens = models.TextField(blank=True)
+    lexemes = models.GeneratedField(
+        expression=Func(
+            Func(
+                F("tokens"),
+                Value(" "),
+                function="string_to_array",
+                output_field=ArrayField(models.TextField()),
+            ),
+            function="array_to_tsvector",
+            output_field=SearchVectorField(),
+        ),
+        output_field=SearchVectorField(),
+        db_persist=True,
+    )
+    words = models.BinaryField(default=bytes)
+    fingerprint = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        indexes: ClassVar = [
+            models.Index(fields=["namespace", "fingerprint"], name="memory_context_of_namespace"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.memory_id} among {len(self.around)}"
+
+
+class RecallVisit(models.Model):
+    """When somebody last had what is new in a scope told (`digest`), so that the next starts there.
+
+    `repository` is null for a namespace as a whole.
+    """
+
+    user = models.ForeignKey("accounts.User", models.CASCADE, related_name="+")
+    namespace = models.ForeignKey(Namespace, models.CASCADE, related_name="+")
+    repository = models.ForeignKey("graph.Repository", models.CASCADE, null=True, related_name="+")
+    visited_at = models.DateTimeField()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                "user",
+                "namespace",
+                "repository",
+                nulls_distinct=False,
+                name="recall_visit_once_per_scope",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.user_id} at {self.visited_at}"

@@ -1,0 +1,231 @@
+"""Measure what recall finds of LoCoMo's evidence: `make bench-memory`.
+
+Weights were chosen on conversations 1 to 5; 6 to 10 are reported apart and only with --held-out.
+The unit is stated with every figure: ten turns are about a quarter of what ten chunks of four are.
+"""
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from statistics import fmean
+from time import perf_counter
+from typing import TYPE_CHECKING, Final
+from uuid import UUID
+
+import django
+
+from tests.bench.locomo_data import (
+    Category,
+    Conversation,
+    Question,
+    as_chunks,
+    as_turns,
+    find_data,
+    read_conversations,
+)
+from tests.bench.locomo_scores import EvidenceRecall, answers, evidence_recall, shown
+
+if TYPE_CHECKING:
+    from codemem.accounts.values import Caller
+    from codemem.embedding import Provider
+    from tests.bench.locomo_rows import Loaded
+
+_ASKED_AT: Final = datetime(2024, 1, 1, tzinfo=UTC)
+_MOST: Final = 50
+# How many memories the reference's published run read: its README says ten, its file fifty.
+_PUBLISHED: Final = {Category.TEMPORAL: 10, Category.OPEN_DOMAIN: 10}
+_FOREIGN_ASKED: Final = 150
+
+
+def main() -> None:
+    """Load, ask, print."""
+    arguments = _arguments()
+    path = find_data()
+    if path is None:
+        _say("LoCoMo is not here: name locomo10.json in LOCOMO to measure with it.")
+        return
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "codemem.settings")
+    django.setup()
+    from codemem import embedding
+    from tests.bench.locomo_rows import CachedProvider
+
+    provider = CachedProvider(embedding.from_settings(), arguments.cache)
+    conversations = read_conversations(path)
+    for name, units_of in (("turns", as_turns), ("chunks", as_chunks)):
+        if arguments.unit in (None, name):
+            _measure(name, conversations, units_of, provider, arguments)
+    provider.keep()
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="tests.bench.locomo", description=__doc__)
+    parser.add_argument("--cache", type=Path, required=True, help="Where vectors are kept.")
+    parser.add_argument("--unit", choices=["turns", "chunks"])
+    parser.add_argument("--held-out", action="store_true", help="Also conversations 6 to 10.")
+    parser.add_argument("--only-held-out", action="store_true", help="Not 1 to 5.")
+    parser.add_argument("--no-rivals", action="store_true", help="The product's recall alone.")
+    return parser.parse_args()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """One question and what came back, best first: turn ids and the text a reader is shown."""
+
+    question: Question
+    is_held_out: bool
+    turns: tuple[tuple[str, ...], ...]
+    texts: tuple[str, ...]
+
+
+def _measure(
+    unit: str,
+    conversations: Sequence[Conversation],
+    units_of: "Callable[[Conversation], list]",  # type: ignore[type-arg]
+    provider: "Provider",
+    arguments: argparse.Namespace,
+) -> None:
+    from tests.bench import locomo_rows
+    from tests.bench.locomo_rivals import Rivals
+
+    started = perf_counter()
+    # All ten are loaded, also when five are asked: the filters are to have something to filter.
+    everything = locomo_rows.load(
+        conversations, namespace=f"bench-{unit}", units_of=units_of, provider=provider
+    )
+    _say(f"{unit}: loaded in {perf_counter() - started:.0f} s")
+    caller = locomo_rows.caller()
+    asking = [one for one in everything if _is_asked(one.conversation, arguments)]
+    systems: dict[str, list[Asked]] = {}
+    for data in asking:
+        ways: dict[str, Callable[[str, int], list[UUID]]] = {
+            "recall": partial(_recalled, data, caller, provider)
+        }
+        if not arguments.no_rivals:
+            ways |= Rivals(data=data, caller=caller, provider=provider, now=_ASKED_AT).all()
+        for name, way in ways.items():
+            systems.setdefault(name, []).extend(_ask_all(data, way))
+        _say(f"{unit}: {data.conversation.name} asked, {perf_counter() - started:.0f} s")
+    for is_held_out, half in ((False, "conversations 1-5 (tuned on)"), (True, "6-10 (held out)")):
+        if any(one.conversation.is_held_out is is_held_out for one in asking):
+            _print_half(f"{unit}, {half}", systems, is_held_out)
+    _print_foreign(unit, asking, caller, provider)
+
+
+def _is_asked(conversation: Conversation, arguments: argparse.Namespace) -> bool:
+    if conversation.is_held_out:
+        return bool(arguments.held_out or arguments.only_held_out)
+    return not arguments.only_held_out
+
+
+def _recalled(
+    data: "Loaded", caller: "Caller", provider: "Provider", text: str, k: int
+) -> list[UUID]:
+    from memory.recall import recall
+    from memory.values import RecallQuery
+
+    query = RecallQuery(
+        text=text, namespace_ids=(data.namespace_id,), repository_id=data.repository_id, k=k
+    )
+    answer = recall(caller=caller, query=query, now=_ASKED_AT, provider=provider)
+    return [hit.memory.id for hit in answer.hits]
+
+
+def _ask_all(data: "Loaded", way: Callable[[str, int], list[UUID]]) -> list[Asked]:
+    units = dict(zip(data.memory_ids, data.units, strict=True))
+    asked = []
+    for question in data.conversation.questions:
+        found = [units[key] for key in way(question.text, _MOST)]
+        asked.append(
+            Asked(
+                question=question,
+                is_held_out=data.conversation.is_held_out,
+                turns=tuple(unit.turn_ids for unit in found),
+                texts=tuple(
+                    shown(
+                        unit.text,
+                        session=unit.session,
+                        at=unit.at,
+                        author=unit.authors[0] if len(unit.turn_ids) == 1 else "",
+                    )
+                    for unit in found
+                ),
+            )
+        )
+    return asked
+
+
+def _print_half(title: str, systems: dict[str, list[Asked]], is_held_out: bool) -> None:
+    print(f"\n== {title} ==")
+    print("Evidence recall: share of the cited turns / all / any; shares by category")
+    for name, every in systems.items():
+        asked = [one for one in every if one.is_held_out is is_held_out]
+        print(f"  {name:20s}", end="")
+        for k in (5, 10):
+            print(f"  @{k:<2d} {_recall_text(asked, k)}", end="")
+        print(f"  @10 {_categories_text(asked)}")
+    print("Gold answer's words in what came back, categories 1-4, per cent:")
+    for name, every in systems.items():
+        asked = [
+            one
+            for one in every
+            if one.is_held_out is is_held_out and one.question.category is not Category.ADVERSARIAL
+        ]
+        true_k = 100 * fmean(_is_answered(one, 10) for one in asked)
+        limits = 100 * fmean(
+            _is_answered(one, _PUBLISHED.get(one.question.category, _MOST)) for one in asked
+        )
+        print(f"  {name:20s}  k=10 {true_k:5.1f}   published limits {limits:5.1f}")
+
+
+def _recall_text(asked: Iterable[Asked], k: int) -> str:
+    every = [one for one in asked if one.question.evidence]
+    answerable = [one for one in every if one.question.category is not Category.ADVERSARIAL]
+    return " | ".join(
+        f"{label} {mean.fraction:.3f}/{mean.all:.3f}/{mean.any:.3f}"
+        for label, some in (("1-5", every), ("1-4", answerable))
+        for mean in [_mean(some, k)]
+    )
+
+
+def _categories_text(asked: Iterable[Asked]) -> str:
+    every = [one for one in asked if one.question.evidence]
+    return " ".join(
+        f"{category.name.lower().replace('_', '-')} {_mean(some, 10).fraction:.3f}"
+        for category in Category
+        if (some := [one for one in every if one.question.category is category])
+    )
+
+
+def _mean(asked: Iterable[Asked], k: int) -> EvidenceRecall:
+    return EvidenceRecall.mean(
+        [evidence_recall(one.question.evidence, one.turns[:k]) for one in asked]
+    )
+
+
+def _is_answered(one: Asked, k: int) -> bool:
+    return answers(one.question, one.texts[:k])
+
+
+def _print_foreign(
+    unit: str, asking: "Sequence[Loaded]", caller: "Caller", provider: "Provider"
+) -> None:
+    """Ask each conversation another one's questions: nothing there answers them."""
+    empty = total = 0
+    for data, other in zip(asking, [*asking[1:], asking[0]], strict=True):
+        for question in other.conversation.questions[:_FOREIGN_ASKED]:
+            empty += not _recalled(data, caller, provider, question.text, 10)
+            total += 1
+    print(f"{unit}: {empty / total:.1%} of {total} questions of another conversation get nothing")
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()

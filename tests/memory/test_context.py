@@ -1,0 +1,101 @@
+"""Short memories among their neighbors: windows, who sees through them, and keeping them right."""
+
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+
+from memory.context import forget_contexts, make_contexts
+from memory.models import Memory, MemoryContext
+from tests import factories
+from tests.memory.conftest import Ask, Store
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def said(store: Store):
+    """Return a function that stores lines of one session, one after the other."""
+
+    def said(*lines: str, session: str = "s1", **changes) -> list[UUID]:
+        ids = []
+        for place, line in enumerate(lines):
+            stored = store(line).memory
+            at = factories.NOW - timedelta(hours=1) + timedelta(seconds=place)
+            Memory.objects.filter(pk=stored.id).update(session_id=session, created_at=at, **changes)
+            ids.append(stored.id)
+        return ids
+
+    return said
+
+
+def around(memory_id: UUID) -> list[UUID]:
+    return MemoryContext.objects.get(memory_id=memory_id).around
+
+
+def test_a_short_memory_is_read_with_two_before_and_one_after(said, model):
+    ids = said("one", "two", "three", "four", "five")
+    make_contexts(limit=100, provider=model)
+    assert around(ids[2]) == [ids[0], ids[1], ids[3]]
+    assert around(ids[0]) == [ids[1]]
+    assert MemoryContext.objects.get(memory_id=ids[2]).tokens == "one two three three four"
+
+
+def test_a_long_memory_and_one_without_a_session_stand_alone(said, store: Store, model):
+    (long,) = said("word " * 200)
+    alone = store("Short, and of no session.").memory.id
+    make_contexts(limit=100, provider=model)
+    for key in (long, alone):
+        assert MemoryContext.objects.get(memory_id=key).tokens == ""
+
+
+def test_an_answer_is_found_by_the_question_before_it(said, ask: Ask, model):
+    for place in range(60):
+        said(f"filler number{place}", session=f"other{place}")
+    ids = said("Which queue carries invoice webhooks?", "The third one.")
+    make_contexts(limit=200, provider=model)
+    hits = ask("invoice webhooks queue").hits
+    assert {hit.memory.id for hit in hits} >= set(ids)
+    (second,) = [hit for hit in hits if hit.memory.id == ids[1]]
+    assert "session" in second.found_by or "neighbor" in second.found_by
+    assert second.around == (ids[0],)
+
+
+def test_a_private_neighbor_shows_through_nobody(said, model):
+    shared = said("shared one", "shared two")
+    (private,) = said("private between", visibility="private")
+    Memory.objects.filter(pk=private).update(
+        created_at=factories.NOW - timedelta(minutes=59, seconds=59.5)
+    )
+    make_contexts(limit=100, provider=model)
+    assert private not in around(shared[0]) + around(shared[1])
+    assert around(private) == []
+
+
+def test_a_memory_that_ended_leaves_the_windows_of_the_others(said, model):
+    first, second, third = said("one", "two", "three")
+    make_contexts(limit=100, provider=model)
+    Memory.objects.filter(pk=second).update(state="retired")
+    forget_contexts([second])
+    make_contexts(limit=100, provider=model)
+    assert around(first) == [third]
+    assert around(third) == [first]
+
+
+def test_a_memory_that_comes_in_between_enters_the_windows_of_the_others(said, model):
+    first, third = said("one", "three")
+    make_contexts(limit=100, provider=model)
+    (second,) = said("two")
+    Memory.objects.filter(pk=second).update(
+        created_at=factories.NOW - timedelta(hours=1) + timedelta(milliseconds=500)
+    )
+    forget_contexts([second])
+    make_contexts(limit=100, provider=model)
+    assert around(first) == [second]
+    assert around(third) == [first, second]
+
+
+def test_making_twice_makes_nothing_new(said, model):
+    said("one", "two")
+    assert make_contexts(limit=100, provider=model) == 2
+    assert make_contexts(limit=100, provider=model) == 0
