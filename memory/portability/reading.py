@@ -132,7 +132,7 @@ def memory_record(memory: Memory, names: Mapping[UUID, str], *, vectors: bool = 
         "use": _use(use) if use else {},
     }
     if vectors and memory.embedding is not None:
-        record["vector"] = [float(part) for part in memory.embedding.to_list()]
+        record["vector"] = [float(part) for part in memory.embedding]
         record["vector_of"] = memory.embedding_fingerprint
     return record
 

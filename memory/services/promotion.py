@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
 
+import numpy as np
 from django.db import IntegrityError, transaction
 from django.db.models import Q
-from pgvector.django import CosineDistance
 
 from codemem import policies
+from memory.candidates import QuestionVector, distance_to
 from memory.models import Anchor, Memory, MemoryBranch, ReviewItem
 from memory.services import review
 from memory.services.versioning import Change, record_version
@@ -163,9 +164,11 @@ def _rivals(memory: Memory) -> list[Memory]:
     ).distinct()
     found = {row.pk: row for row in newer.filter(_anchored_alike(memory))[:_RIVALS_NAMED]}
     if memory.embedding is not None:
-        alike = newer.filter(embedding_fingerprint=memory.embedding_fingerprint).annotate(
-            distance=CosineDistance("embedding", memory.embedding)
+        mine = QuestionVector(
+            values=np.asarray(memory.embedding, np.float32),
+            fingerprint=memory.embedding_fingerprint,
         )
+        alike = newer.annotate(distance=distance_to(mine))
         for row in alike.filter(distance__lte=1 - _SAME_SUBJECT)[:_RIVALS_NAMED]:
             found[row.pk] = row
     return list(found.values())

@@ -10,11 +10,13 @@ from codemem.accounts.values import Caller
 from graph import queries as graph
 from graph.models import Repository
 from memory import queries
+from memory.models import Memory
+from memory.portability.reading import memory_record
 from memory.queries import MemoryUnknown
 from memory.services import delete_memory
 from memory.values import MemoryType
 from tests import factories
-from tests.memory.conftest import AbsentModel, Store, put_symbols
+from tests.memory.conftest import AbsentModel, Store, WordModel, put_symbols
 
 NOW = factories.NOW
 pytestmark = pytest.mark.django_db
@@ -102,3 +104,12 @@ def test_counts_are_by_namespace_and_type(store: Store, writing: Caller, absent_
     assert counts.namespace == "team"
     assert counts.by_type == {MemoryType.RULE: 2, MemoryType.FIX: 1}
     assert (counts.total, counts.not_embedded) == (3, 1)
+
+
+def test_a_record_of_an_archive_has_the_vector_and_the_model_it_is_of(
+    store: Store, model: WordModel
+):
+    row = Memory.objects.get(pk=store("We deploy on Tuesdays.").memory.id)
+    record = memory_record(row, {}, vectors=True)
+    assert len(record["vector"]) == model.dimensions
+    assert record["vector_of"] == model.fingerprint
