@@ -7,16 +7,15 @@ something else than that version did, nobody's words are overwritten: it is told
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from django.db import transaction
-
-from codemem.accounts.values import Action
 from memory import queries
 from memory.models import Memory, MemoryVersion
 from memory.portability import reading
 from memory.portability.records import Fields, Line, Record, RecordInvalid, encoded
 from memory.portability.restoring import Restoration, Target
-from memory.services import rights, storing
-from memory.services.versioning import Change, MemoryChanged, apply_snapshot, record_version
+from memory.services import editing, rights, storing
+from memory.services.retirement import MemoryTaken
+from memory.services.standing import StateUnfit
+from memory.services.versioning import MemoryChanged, apply_snapshot
 from memory.wording import MemoryInvalid
 
 # What a file changes, by its name there and on the row; everything else of a memory has operations
@@ -49,6 +48,8 @@ def take_edits(restoration: Restoration, target: Target, lines: Sequence[Line]) 
             RecordInvalid,
             MemoryInvalid,
             MemoryChanged,
+            MemoryTaken,
+            StateUnfit,
             rights.RightMissing,
         ) as error:
             restoration.report.refuse(line.number, str(error))
@@ -93,7 +94,6 @@ def _store(restoration: Restoration, target: Target, record: Record) -> None:
         restoration.report.unchanged += 1
 
 
-@transaction.atomic
 def _refine(restoration: Restoration, target: Target, memory: Memory, given: Record) -> None:
     record = restoration.fit(given)
     here = reading.fields_of(memory, restoration.names)
@@ -113,28 +113,18 @@ def _refine(restoration: Restoration, target: Target, memory: Memory, given: Rec
         )
     if kept := [name for name in changed if name in _KEPT]:
         raise RecordInvalid(f"A file does not change {kept[0]}; nothing of it was taken.")
-    is_own = memory.author_id == target.caller.user_id
-    action = Action.WRITE_MEMORY if is_own else Action.DELETE_ANY_MEMORY
-    rights.require(caller=target.caller, action=action, namespace_id=target.namespace.pk)
-    restoration.report.changed += 1
     if not target.dry_run:
-        _write(target, memory, restoration.checked(record), changed)
-
-
-def _write(target: Target, memory: Memory, checked: Memory, changed: Sequence[str]) -> None:
-    row = Memory.objects.select_for_update(of=("self",)).get(pk=memory.pk)
-    if row.version != memory.version:
-        raise RecordInvalid(f"The memory {memory.pk} was changed at this moment; try again.")
-    record_version(
-        row,
-        change=Change.REFINED,
-        actor=target.caller,
-        now=target.now,
-        reason="Edited in an exported file.",
-    )
-    names = [EDITABLE[name] for name in changed]
-    apply_snapshot(row, {name: getattr(checked, name) for name in names})
-    row.save()
+        checked = restoration.checked(record)
+        refinement = {EDITABLE[name]: getattr(checked, EDITABLE[name]) for name in changed}
+        editing.refine_memory(
+            caller=target.caller,
+            memory_id=memory.pk,
+            now=target.now,
+            expected_version=memory.version,
+            reason="Edited in an exported file.",
+            **refinement,
+        )
+    restoration.report.changed += 1
 
 
 def _differing(record: Record, here: Mapping[str, Any]) -> list[str]:

@@ -30,6 +30,7 @@ from memory.models import Anchor, Feedback, Memory, MemoryUse, MemoryVersion, Re
 from memory.portability import reading
 from memory.portability.records import SCHEMA, Fields, Kind, Line, Record, RecordInvalid, encoded
 from memory.safety import Screen
+from memory.services.naming import entities_of_memory, note_new_entities
 from memory.services.rights import NamespaceUnknown
 from memory.services.versioning import content_hash
 from memory.values import MemoryType, RelationshipKind, Visibility
@@ -125,7 +126,7 @@ class Restoration:
         self.names = {key: name for name, key in self._repositories.items()}
         self._members = self._nameable_members()
         self._fingerprint: str | None = None
-        self._refuses_orders = policies.text(self._namespace_id, "memory.injection") == "refuse"
+        self._refuses_orders = policies.text(self._namespace_id, "memory.injection") != "flag"
 
     def take(self, lines: Sequence[Line]) -> None:
         """Take some lines of an archive, in their order; memories first make what links tie."""
@@ -143,8 +144,9 @@ class Restoration:
 
     def take_memories(self, lines: Sequence[Line]) -> None:
         """Restore memories, all in one transaction where nothing speaks against it."""
-        drafts = self._drafts(lines)
-        drafts = self._without_the_same_words(drafts)
+        if not lines:
+            return
+        drafts = self._without_the_same_words(self._drafts(lines))
         self.report.mapped += sum(
             1 for draft in drafts if draft.memory.imported.get("id") is not None
         )
@@ -233,7 +235,7 @@ class Restoration:
         if screen.flags and self._refuses_orders:
             raise RecordInvalid(
                 f"The text gives orders to agents ({', '.join(screen.flags)}), which this"
-                " namespace refuses (memory.injection)."
+                " namespace takes from no file (memory.injection); store it by itself."
             )
         if screen.redactions or screen.hidden:
             self.report.redacted += 1
@@ -481,6 +483,7 @@ class Restoration:
         for memory in rows:
             if memory.state not in _WITHOUT_VERTEX:
                 self._vertex(memory)
+        note_new_entities([(memory, entities_of_memory(memory)) for memory in rows])
         self.report.created += len(rows)
         self.report.left_out += sum(draft.left_out for draft in drafts)
 
