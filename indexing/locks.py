@@ -16,7 +16,7 @@ class Work(IntEnum):
     HISTORY = 4
     FINDINGS = 6
     SCIP = 7
-    CROSSING = 7
+    CROSSING = 5
     MEMORIES = 8
     REEMBED = 9
     ERASE = 10

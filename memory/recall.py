@@ -20,7 +20,7 @@ from codemem import embedding, policies
 from codemem.accounts.values import Action, Caller
 from codemem.embedding import EmbeddingUnavailable, Provider
 from codemem.embedding.words import word_model
-from codemem.words import code_tokens, query_terms, tokens_text
+from codemem.words import code_tokens, query_terms
 from graph.values import RefState, VertexLabel, graph_id
 from memory import candidates, links, scoring, wordwise
 from memory.candidates import QuestionVector, answering
@@ -41,7 +41,7 @@ from memory.values import (
     ScoreParts,
     StoredMemory,
 )
-from memory.wording import printable, valid_tags
+from memory.wording import printable, valid_tags, words_of
 
 MAXIMUM_QUESTION_CHARACTERS = 8_000  # no model reads more; what stands behind is left out
 
@@ -301,7 +301,13 @@ def _of_then(pool: Sequence[_Candidate], at: datetime) -> list[_Candidate]:
         if snapshot["content"] == one.row.content:
             held.append(one)
             continue
-        tokens = tokens_text("\n".join([snapshot["content"], *snapshot["tags"]]))
+        tokens = words_of(
+            snapshot["content"],
+            tags=snapshot["tags"],
+            rationale=snapshot["rationale"],
+            alternatives=snapshot["alternatives"],
+            acceptance_criteria=snapshot["acceptance_criteria"],
+        )
         row = one.row._replace(content=snapshot["content"], tokens=tokens, distance=None)
         held.append(replace(one, row=row, context=None))
     return held

@@ -3,8 +3,8 @@
 Nearness of vectors alone decides nothing: "release 1.1.1" and "release 1.1.2" are .97 alike, a
 rule and its negation more. So two statements are the same only when they are near and the one that
 is there says all that the new one says: the same numbers, names and negations, and every word that
-carries meaning, in order. Everything else is kept and reported. The thresholds were chosen by
-`tests/bench/reconciling.py`, on pairs apart from those that it reports. Pure.
+carries meaning, in order. Everything else is kept and reported. The thresholds are those that were
+measured before us; `tests/bench/reconciling.py` shows what labelled and real pairs become. Pure.
 """
 
 import re

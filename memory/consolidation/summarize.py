@@ -15,7 +15,6 @@ from uuid import UUID
 from django.db import connection, transaction
 
 from codemem.accounts.models import User
-from codemem.words import tokens_text
 from graph import services as graph
 from graph.services import NewLink
 from graph.values import VertexLabel, graph_id
@@ -26,7 +25,7 @@ from memory.consolidation.reports import Report
 from memory.consolidation.work import ACTOR, Work
 from memory.extracting import Source, tokens_of
 from memory.models import Memory
-from memory.services.versioning import Change, content_hash, record_version
+from memory.services.versioning import Change, content_hash, record_version, words_of_memory
 from memory.values import MemoryType, RelationshipKind
 
 # (visibility, repository, branch): whoever may read one of these may read all.
@@ -293,7 +292,7 @@ def _fill(row: Memory, plan: Plan, text: str, model: str) -> None:
     row.tags = _tags(plan)
     row.confidence = min(member.confidence for member in plan.members)
     row.rationale = f"A {plan.level} summary of {len(plan.members)} memories, by {model}."
-    row.tokens = tokens_text("\n".join([text, *row.tags]))
+    row.tokens = words_of_memory(row)
 
 
 def _tie(work: Work, row: Memory, members: Sequence[Memory]) -> None:

@@ -51,9 +51,9 @@ from memory.services.retirement import (
 from memory.services.rights import require
 from memory.services.standing import StateUnfit, require_writable
 from memory.services.storing import store_memory
-from memory.services.versioning import Change, record_version
+from memory.services.versioning import Change, record_version, words_of_memory
 from memory.values import MemoryType, NewMemory, RelationshipKind, StoredMemory, Visibility
-from memory.wording import MemoryInvalid, words_of
+from memory.wording import MemoryInvalid
 
 FEWEST = 2
 MAXIMUM_PARTS = 20
@@ -235,13 +235,7 @@ def _apply(
     if "content" in changes:
         memory.content_hash = drafting.content_hash(memory.content)
         memory.embedding, memory.embedding_fingerprint = vector or (None, "")
-    memory.tokens = words_of(
-        memory.content,
-        tags=memory.tags,
-        rationale=memory.rationale,
-        alternatives=memory.alternatives,
-        acceptance_criteria=memory.acceptance_criteria,
-    )
+    memory.tokens = words_of_memory(memory)
     memory.save()
 
 

@@ -12,13 +12,12 @@ from django.db import transaction
 from django.db.models import F
 
 from codemem.accounts.values import Action, Caller
-from codemem.words import tokens_text
 from graph import services as graph
 from graph.services import NewLink
 from graph.values import VertexLabel, graph_id
 from memory.models import Anchor, Memory, MemoryUse
 from memory.services.rights import require
-from memory.services.versioning import Change, record_versions
+from memory.services.versioning import Change, record_versions, words_of_memory
 from memory.values import RelationshipKind
 from memory.wording import MAXIMUM_TAGS
 
@@ -98,7 +97,7 @@ def _gather(keeper: Memory, others: Sequence[Memory]) -> None:
         expiries = [row.expires_at for row in (keeper, *others)]
         known = [at for at in expiries if at is not None]
         keeper.expires_at = max(known) if len(known) == len(expiries) else None
-    keeper.tokens = tokens_text("\n".join([keeper.content, *keeper.tags]))
+    keeper.tokens = words_of_memory(keeper)
     keeper.save(
         update_fields=[
             "tags",

@@ -38,7 +38,7 @@ from memory.services.retirement import MemoryTaken
 from memory.services.review import propose
 from memory.services.rights import RightMissing, require
 from memory.services.superseding import Superseding, check_superseded, supersede
-from memory.services.versioning import Change, record_version, snapshot_of
+from memory.services.versioning import Change, record_version, snapshot_of, words_of_memory
 from memory.values import (
     ItemOutcome,
     Kin,
@@ -51,7 +51,7 @@ from memory.values import (
     StoreOutcome,
     Visibility,
 )
-from memory.wording import MemoryInvalid, valid_tags, words_of
+from memory.wording import MemoryInvalid, valid_tags
 
 MAXIMUM_BATCH: Final = 1_000
 
@@ -344,7 +344,7 @@ def _again(
         tags = list(valid_tags([*memory.tags, *added]))
         record_version(memory, change=Change.TAGGED, actor=draft.caller, now=now, agent=draft.agent)
         memory.tags = tags
-        memory.tokens = _words_of(memory)
+        memory.tokens = words_of_memory(memory)
         memory.save(update_fields=["tags", "tokens", "updated_at"])
     stands.write(memory, draft.caller, now=now)
     _count_confirmation(memory)
@@ -650,16 +650,6 @@ def _outcome(
         notes=(*draft.notes, *superseding.notes),
         added_tags=more.get("added_tags", ()),
         kin=tuple(more.get("kin", ())),
-    )
-
-
-def _words_of(memory: Memory) -> str:
-    return words_of(
-        memory.content,
-        tags=memory.tags,
-        rationale=memory.rationale,
-        alternatives=memory.alternatives,
-        acceptance_criteria=memory.acceptance_criteria,
     )
 
 

@@ -17,9 +17,9 @@ from django.db.models import F, Max, Prefetch, QuerySet
 from django.utils.dateparse import parse_datetime
 
 from codemem.accounts.values import Caller
-from codemem.words import tokens_text
 from memory.context import forget_contexts
 from memory.models import Memory, MemoryVersion
+from memory.wording import words_of
 
 _TEXTS = ("content", "memory_type", "rationale", "state", "visibility", "branch", "retired_by")
 _LISTS = ("tags", "alternatives", "acceptance_criteria", "evidence")
@@ -157,7 +157,7 @@ def apply_snapshot(memory: Memory, snapshot: Snapshot) -> bool:
     if is_another:
         memory.content_hash = content_hash(memory.content)
         memory.embedding, memory.embedding_fingerprint = None, ""
-    memory.tokens = tokens_text("\n".join([memory.content, *memory.tags]))
+    memory.tokens = words_of_memory(memory)
     return is_another
 
 
@@ -176,6 +176,17 @@ def as_of(memories: QuerySet[Memory], *, at: datetime) -> dict[UUID, Snapshot]:
         then: list[MemoryVersion] = getattr(memory, "then", [])
         found[memory.pk] = then[0].snapshot if then else snapshot_of(memory)
     return found
+
+
+def words_of_memory(memory: Memory) -> str:
+    """Return the words that a row is found by, from all that it says."""
+    return words_of(
+        memory.content,
+        tags=memory.tags,
+        rationale=memory.rationale,
+        alternatives=memory.alternatives,
+        acceptance_criteria=memory.acceptance_criteria,
+    )
 
 
 def content_hash(content: str) -> bytes:

@@ -54,7 +54,7 @@ def _report_labelled(*, is_shown: bool) -> None:
     for kind, rows in kinds.items():
         vectors = _vectors([text for pair in rows for text in pair])
         for number, (old, new) in enumerate(rows):
-            half = "tuned on" if number % 2 == 0 else "held out"
+            half = "even" if number % 2 == 0 else "odd"
             cosine = float(vectors[2 * number] @ vectors[2 * number + 1])
             verdict = compare(new=new, old=old, cosine=cosine, memory_type=MemoryType.DECISION)
             relation = verdict.relation.value if verdict else "nothing"
