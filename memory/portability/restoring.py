@@ -20,7 +20,6 @@ from codemem import embedding, policies
 from codemem.accounts.models import Membership, Namespace
 from codemem.accounts.values import Action, Caller
 from codemem.embedding import EmbeddingUnavailable
-from codemem.words import tokens_text
 from graph import services as graph
 from graph.models import Repository
 from graph.queries.identities import CodeName, vertices_named
@@ -32,7 +31,7 @@ from memory.portability.records import SCHEMA, Fields, Kind, Line, Record, Recor
 from memory.safety import Screen
 from memory.services.naming import entities_of_memory, note_new_entities
 from memory.services.rights import NamespaceUnknown
-from memory.services.versioning import content_hash
+from memory.services.versioning import content_hash, words_of_memory
 from memory.values import MemoryType, RelationshipKind, Visibility
 from memory.wording import MemoryInvalid, valid_content, valid_tags
 
@@ -287,7 +286,7 @@ class Restoration:
         if created_at > now + _FUTURE_ALLOWED:
             raise RecordInvalid(f"created_at is in the future: {created_at.isoformat()}.")
         vector, fingerprint = self._vector(fields)
-        return Memory(
+        memory = Memory(
             id=key,
             namespace_id=self._namespace_id,
             repository_id=repository_id,
@@ -324,10 +323,11 @@ class Restoration:
             ended_at=fields.time("ended_at"),
             retired_at=fields.time("retired_at"),
             retired_by=fields.text("retired_by", maximum=_NAME_LENGTH),
-            tokens=tokens_text("\n".join([content, *tags])),
             embedding=vector,
             embedding_fingerprint=fingerprint,
         )
+        memory.tokens = words_of_memory(memory)
+        return memory
 
     def _version(self, memory: Memory, fields: Fields) -> MemoryVersion:
         snapshot = dict(fields.object("snapshot"))
