@@ -52,13 +52,10 @@ def memories_of_named_code(query: RecallQuery) -> frozenset[int]:
         return frozenset()
     found: list[int] = []
     for repository in _searched(query):
-        nodes = [
-            node
-            for name in names
-            for node in graph.find_nodes(
-                repository_id=repository.id, text=name, limit=_MEANINGS_OF_A_NAME
-            )
-        ]
+        meant = graph.nodes_by_name(
+            repository_id=repository.id, texts=names, limit=_MEANINGS_OF_A_NAME
+        )
+        nodes = [node for name in names for node in meant[name]]
         found += graph.memories_linked_to(
             namespace_id=repository.namespace_id,
             vertices=[node.vertex for node in nodes],

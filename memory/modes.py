@@ -163,13 +163,10 @@ def neighbors_of(
 def _code(query: RecallQuery, paths: Collection[str]) -> list[Node]:
     if query.repository_id is None:
         return []
-    found = {
-        node.vertex: node
-        for path in paths
-        for node in graph.find_nodes(
-            repository_id=query.repository_id, text=path, limit=_NODES_OF_A_NAME
-        )
-    }
+    meant = graph.nodes_by_name(
+        repository_id=query.repository_id, texts=list(paths), limit=_NODES_OF_A_NAME
+    )
+    found = {node.vertex: node for path in paths for node in meant[path]}
     return list(found.values())
 
 

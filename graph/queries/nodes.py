@@ -9,22 +9,18 @@ from uuid import UUID
 
 from django.db import connection
 from django.db.models import (
-    BigIntegerField,
     Count,
     Exists,
-    F,
     OuterRef,
     Q,
     QuerySet,
-    Subquery,
-    Value,
 )
 from psycopg import sql
 
 from codemem.embedding.models import CachedVector
 from codemem.plans import array_of, kept_rows
-from graph.models import Entity, FileVersion, NodeScore, SymbolVersion
-from graph.queries.seen import is_seen, seen_files, seen_symbols, view_parameters
+from graph.models import Entity, SymbolVersion
+from graph.queries.seen import is_seen, seen_symbols, view_parameters
 from graph.statements import statements
 from graph.symbol_text import embedding_text
 from graph.values import (
@@ -62,22 +58,36 @@ def find_nodes(*, repository_id: UUID, text: str, limit: int = 20, view: View = 
 
     Readings, most exact first: text id (`file:a.py`, `sym:a.py#User.save`), path, qualified name,
     name inside its file (`User.save`), end of a qualified name or of a path, bare name. More than
-    one node means that the text is ambiguous; the most important stands first. Up to five queries.
+    one node means that the text is ambiguous; the most important stands first. One query, or two.
     """
-    text = text.strip().removesuffix("()").strip()
-    if not text or "\0" in text:
-        return []
-    if text.startswith(("sym:", "file:")):
-        named = _nodes_with_id(repository_id, text, view)
-        if len(named) == 1:
-            return named
-    symbols = _symbols(view).filter(repository_id=repository_id)
-    files = _files(view).filter(repository_id=repository_id)
-    for rows in _readings(text, files, symbols):
-        found = [_node(row) for row in _most_important_first(rows)[:limit]]
-        if found:
-            return found
-    return []
+    found = nodes_by_name(repository_id=repository_id, texts=[text], limit=limit, view=view)
+    return found[text]
+
+
+def nodes_by_name(
+    *, repository_id: UUID, texts: Sequence[str], limit: int = 20, view: View = LIVE
+) -> dict[str, list[Node]]:
+    """Return what each text names, as `find_nodes` does, `limit` nodes of each.
+
+    One query for all of them, and one more when something that looks like the end of a path is
+    named by nothing else.
+    """
+    found: dict[str, list[Node]] = {text: [] for text in texts}
+    readings = {text: reading for text in found if (reading := _reading_of(text))}
+    if not readings:
+        return found
+    scope = {"repository": repository_id, "limit": limit, "file_label": int(VertexLabel.FILE)}
+    _add_rows(found, "nodes_meant", scope | _parameters_of(readings), view)
+    ends = {
+        text: f"/{reading.path}"
+        for text, reading in readings.items()
+        if not found[text] and reading.path and reading.names and "." in reading.path
+    }
+    if ends:
+        _add_rows(
+            found, "files_ending", scope | {"texts": list(ends), "ends": list(ends.values())}, view
+        )
+    return found
 
 
 def get_node(
@@ -113,7 +123,7 @@ def nodes_of(*, namespace_id: UUID, vertices: Iterable[int], view: View = LIVE) 
     return nodes
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=8)
 def _nodes_statement(is_live: bool, name: str = "nodes_of") -> str:  # noqa: FBT001
     seen = is_seen(view=View(revision=None if is_live else 0), table="version")
     return sql.SQL(statements("queries")[name]).format(seen=seen).as_string(None)
@@ -122,7 +132,7 @@ def _nodes_statement(is_live: bool, name: str = "nodes_of") -> str:  # noqa: FBT
 def symbols_by_key(*, keys: Collection[int], view: View = LIVE) -> dict[int, Node]:
     """Return symbols by the primary keys that a search of visible repositories gave."""
     rows = _symbols(view).filter(symbol_id__in=list(keys)) if keys else ()
-    return {row.symbol_id: _node(row) for row in rows}
+    return {row.symbol_id: _symbol_node(row) for row in rows}
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +191,7 @@ def live_symbols_in(
     rows = _symbols(view).filter(repository_id=repository_id, file__path__in=paths)
     found: dict[str, list[Node]] = {}
     for row in rows.order_by("start_line", "-end_line", "symbol_id"):
-        found.setdefault(row.symbol.path, []).append(_node(row))
+        found.setdefault(row.symbol.path, []).append(_symbol_node(row))
     return {path: tuple(nodes) for path, nodes in found.items()}
 
 
@@ -248,41 +258,71 @@ def _nodes_with_id(repository_id: UUID, uid: str, view: View) -> list[Node]:
     return [_node_of_row(row) for row in rows]
 
 
-def _readings(
-    text: str, files: QuerySet[FileVersion], symbols: QuerySet[SymbolVersion]
-) -> Iterator[QuerySet[FileVersion] | QuerySet[SymbolVersion]]:
-    """Yield the rows of every reading, the most exact one first."""
-    path = text.removeprefix("file:").removeprefix("./")
-    if not text.startswith("sym:"):
-        yield files.filter(file__path=path)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reading:
+    """How a text may be read: what it would be as a path, as ids, as whole names, as a dotted name.
+
+    `names` is empty for what says that it is a file or a symbol's id.
+    """
+
+    path: str | None
+    ids: tuple[tuple[str, str, int], ...] = ()
+    names: tuple[str, ...] = ()
+
+    @property
+    def dotted(self) -> str:
+        return self.names[-1]
+
+
+def _reading_of(text: str) -> _Reading | None:
+    """Return the readings of a text; None for one that nothing can be called."""
+    text = text.strip().removesuffix("()").strip()
+    if not text or "\0" in text:
+        return None
     if text.startswith("file:"):
-        return
-    # A test runner's way to write it: path::name.
-    uid = text.removeprefix("sym:") if "#" in text else text.replace("::", "#", 1)
-    if "#" in uid:
-        yield symbols.filter(_is_symbol_id(uid))
+        return _Reading(path=text.removeprefix("file:").removeprefix("./"))
     if text.startswith("sym:"):
-        return
+        return _Reading(path=None, ids=tuple(symbol_readings(text.removeprefix("sym:"))))
+    # A test runner's way to write it: path::name.
+    uid = text if "#" in text else text.replace("::", "#", 1)
     dotted = _SEPARATORS.sub(".", text).strip(".")
-    name = dotted.rpartition(".")[2]
-    named = symbols.filter(symbol__name=name)
-    yield symbols.filter(qualified_name__in={text, dotted})
-    yield named.filter(symbol__local_name=dotted)
-    yield named.filter(qualified_name__endswith=f".{dotted}")
-    if "." in path:
-        # Reads every path of the repository (4 ms for 7,000), so it comes after all that an
-        # index answers.
-        yield files.filter(file__path__endswith=f"/{path}")
-    if name == dotted:
-        yield named
+    return _Reading(
+        path=text.removeprefix("./"),
+        ids=tuple(symbol_readings(uid)),
+        names=tuple(dict.fromkeys([text, dotted])),
+    )
 
 
-def _is_symbol_id(text: str) -> Q:
-    """Return the condition that `path#local~ordinal` is a symbol's id."""
-    condition = Q(pk__in=[])
-    for path, local_name, ordinal in symbol_readings(text):
-        condition |= Q(symbol__path=path, symbol__local_name=local_name, symbol__ordinal=ordinal)
-    return condition
+def _parameters_of(readings: Mapping[str, _Reading]) -> dict[str, Any]:
+    """Return the arrays that the statement nodes_meant reads."""
+    paths = [(text, one.path) for text, one in readings.items() if one.path is not None]
+    ids = [(text, *uid) for text, one in readings.items() for uid in one.ids]
+    wholes = [(text, name) for text, one in readings.items() for name in one.names]
+    names = [
+        (text, one.dotted.rpartition(".")[2], one.dotted)
+        for text, one in readings.items()
+        if one.names
+    ]
+    columns: dict[tuple[str, ...], Sequence[tuple[Any, ...]]] = {
+        ("texts", "paths"): paths,
+        ("id_texts", "id_paths", "local_names", "ordinals"): ids,
+        ("whole_texts", "wholes"): wholes,
+        ("name_texts", "names", "dotted"): names,
+    }
+    parameters: dict[str, Any] = {"symbol_label": int(VertexLabel.SYMBOL)}
+    for keys, rows in columns.items():
+        parameters |= {key: [row[place] for row in rows] for place, key in enumerate(keys)}
+    return parameters
+
+
+def _add_rows(
+    found: dict[str, list[Node]], statement: str, parameters: Mapping[str, Any], view: View
+) -> None:
+    rows = kept_rows(
+        _nodes_statement(view.is_live, statement), {**parameters, **view_parameters(view)}
+    )
+    for text, _, _, *row in rows:
+        found[text].append(_node_of_row(tuple(row)))
 
 
 def _id_readings(uid: str) -> Iterator[tuple[str, str | None, int]]:
@@ -306,33 +346,11 @@ def _symbols(view: View) -> QuerySet[SymbolVersion]:
     return seen_symbols(view).select_related("symbol").defer("embedding", "tokens", "source_text")
 
 
-def _files(view: View) -> QuerySet[FileVersion]:
-    return seen_files(view).select_related("file")
-
-
-def _most_important_first(rows: QuerySet[Any]) -> QuerySet[Any]:
-    is_file = rows.model is FileVersion
-    label, key = (VertexLabel.FILE, "file_id") if is_file else (VertexLabel.SYMBOL, "symbol_id")
-    score = NodeScore.objects.filter(node=OuterRef("vertex")).values("rank")
-    # Without the type Django passes 32 bits, and of a label nothing is left.
-    first_vertex = Value(graph_id(label=label, key=0), output_field=BigIntegerField())
-    ordered: QuerySet[Any] = (
-        rows.annotate(vertex=F(key) + first_vertex)
-        .annotate(score=Subquery(score))
-        .order_by(F("score").desc(nulls_last=True), "pk")
-    )
-    return ordered
-
-
 def _keys_by_label(vertices: Iterable[int]) -> dict[VertexLabel, list[int]]:
     keys: dict[VertexLabel, list[int]] = {label: [] for label in VertexLabel}
     for vertex in set(vertices):
         keys[label_of(vertex)].append(key_of(vertex))
     return keys
-
-
-def _node(row: SymbolVersion | FileVersion) -> Node:
-    return _file_node(row) if isinstance(row, FileVersion) else _symbol_node(row)
 
 
 def _kind_of(vertex: int, kind: str) -> NodeKind:
@@ -401,10 +419,6 @@ def _file(key: int, repository_id: UUID, path: str, language: str, lines: int) -
         start_line=1,
         end_line=lines,
     )
-
-
-def _file_node(row: FileVersion) -> Node:
-    return _file(row.file_id, row.repository_id, row.file.path, row.language, row.lines)
 
 
 def _symbol_node(row: SymbolVersion) -> Node:

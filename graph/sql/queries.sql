@@ -129,6 +129,93 @@ join graph_sourcefile file on file.repository_id = %(repository)s and file.path 
 join graph_fileversion version on version.file_id = file.id and not version.is_removed and {seen}
 where wanted.local_name is null
 
+-- name: nodes_meant
+-- What names mean in a repository, as nodes_of shows it, with the name and the reading in front: of
+-- every name the nodes of its most exact reading, the most important first. Ends of paths are the
+-- sixth reading (`files_ending`): they take reading every path.
+with meant as (
+    select wanted.text, 1 as reading, null::bigint as symbol_version, version.id as file_version,
+        %(file_label)s::bigint << 48 | file.id as vertex
+    from unnest((select %(texts)s::text[]), (select %(paths)s::text[])) as wanted (text, path)
+    join graph_sourcefile file on file.repository_id = %(repository)s and file.path = wanted.path
+    join graph_fileversion version on version.file_id = file.id and not version.is_removed and {seen}
+    union all
+    select wanted.text, 2, version.id, null, %(symbol_label)s::bigint << 48 | symbol.id
+    from unnest((select %(id_texts)s::text[]), (select %(id_paths)s::text[]), (select %(local_names)s::text[]),
+        (select %(ordinals)s::int[])) as wanted (text, path, local_name, ordinal)
+    join graph_symbol symbol
+        on symbol.repository_id = %(repository)s and symbol.path = wanted.path
+            and symbol.local_name = wanted.local_name and symbol.ordinal = wanted.ordinal
+    join graph_symbolversion version on version.symbol_id = symbol.id and {seen}
+    union all
+    select wanted.text, 3, version.id, null, %(symbol_label)s::bigint << 48 | version.symbol_id
+    from unnest((select %(whole_texts)s::text[]), (select %(wholes)s::text[])) as wanted (text, whole)
+    join graph_symbolversion version
+        on version.repository_id = %(repository)s and version.qualified_name = wanted.whole and {seen}
+    union all
+    select named.text, named.reading, named.version, null, %(symbol_label)s::bigint << 48 | named.symbol
+    from (
+        select wanted.text, version.id as version, symbol.id as symbol, case
+            when symbol.local_name = wanted.dotted then 4
+            when right(version.qualified_name, length(wanted.dotted) + 1) = '.' || wanted.dotted then 5
+            when symbol.name = wanted.dotted then 7
+        end as reading
+        from unnest((select %(name_texts)s::text[]), (select %(names)s::text[]), (select %(dotted)s::text[]))
+            as wanted (text, name, dotted)
+        join graph_symbol symbol on symbol.repository_id = %(repository)s and symbol.name = wanted.name
+        join graph_symbolversion version on version.symbol_id = symbol.id and {seen}
+    ) named
+    where named.reading is not null
+),
+exact as (
+    select *, min(reading) over (partition by text) as best from meant
+),
+ranked as (
+    select exact.*, row_number() over (
+        partition by exact.text
+        order by score.rank desc nulls last, coalesce(exact.symbol_version, exact.file_version)
+    ) as place
+    from exact
+    left join graph_nodescore score on score.node = exact.vertex
+    where exact.reading = exact.best
+)
+select ranked.text, ranked.reading, ranked.place, version.symbol_id, version.repository_id, symbol.path, version.language,
+    version.end_line, symbol.kind, symbol.name, symbol.local_name, symbol.ordinal, version.qualified_name,
+    version.start_line, version.signature, version.doc, version.visibility, version.is_test, version.parameters,
+    version.decorators, version.cyclomatic, version.cognitive
+from ranked
+join graph_symbolversion version on version.id = ranked.symbol_version
+join graph_symbol symbol on symbol.id = version.symbol_id
+where ranked.place <= %(limit)s
+union all
+select ranked.text, ranked.reading, ranked.place, version.file_id, version.repository_id, file.path, version.language,
+    version.lines, null, null, null, null, null, null, null, null, null, null, null, null, null, null
+from ranked
+join graph_fileversion version on version.id = ranked.file_version
+join graph_sourcefile file on file.id = version.file_id
+where ranked.place <= %(limit)s
+order by 1, 3
+
+-- name: files_ending
+-- The files whose paths end like this, the most important first for each; reads every path of the
+-- repository, once (4 ms for 7,000).
+select ranked.text, 6, ranked.place, ranked.file_id, ranked.repository_id, ranked.path, ranked.language,
+    ranked.lines, null, null, null, null, null, null, null, null, null, null, null, null, null, null
+from (
+    select wanted.text, version.file_id, version.repository_id, file.path, version.language, version.lines,
+        row_number() over (
+            partition by wanted.text order by score.rank desc nulls last, version.id
+        ) as place
+    from graph_sourcefile file
+    join unnest((select %(texts)s::text[]), (select %(ends)s::text[])) as wanted (text, ending)
+        on right(file.path, length(wanted.ending)) = wanted.ending
+    join graph_fileversion version on version.file_id = file.id and not version.is_removed and {seen}
+    left join graph_nodescore score on score.node = (%(file_label)s::bigint << 48 | file.id)
+    where file.repository_id = %(repository)s
+) ranked
+where ranked.place <= %(limit)s
+order by 1, 3
+
 -- name: ref_state
 -- What is known of a ref, or of the default branch when none is named; only its name when it was
 -- never seen. A layer that is gone shows as none.

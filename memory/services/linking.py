@@ -124,10 +124,11 @@ def mentioned_ties(*, repository_id: UUID, content: str, besides: Iterable[Tie] 
     """Return the code that a text names and that only one node can be meant by, at most 20."""
     found = {tie.vertex: tie for tie in besides}
     known = len(found)
-    for name in identifiers(content)[:_NAMES_TRIED]:
-        nodes = graph_queries.find_nodes(repository_id=repository_id, text=name, limit=2)
-        if len(nodes) == 1:
-            node = nodes[0]
+    names = identifiers(content)[:_NAMES_TRIED]
+    meant = graph_queries.nodes_by_name(repository_id=repository_id, texts=names, limit=2)
+    for name in names:
+        if len(meant[name]) == 1:
+            node = meant[name][0]
             tie = Tie(id=node.id, vertex=node.vertex, weight=MENTIONED_WEIGHT)
             found.setdefault(node.vertex, tie)
         if len(found) - known == MAXIMUM_MENTIONS:
