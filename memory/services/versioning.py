@@ -77,7 +77,7 @@ def record_version(
     `memory` is the row as read, its fields not changed yet. Its `version` grows by one, in the
     table and in the object. Raise MemoryChanged when the table has another version than the
     object: whoever locked the row first (`SELECT ... FOR UPDATE`) never sees that.
-    Four statements.
+    Seven statements, three of them for the contexts that it makes untrue.
     """
     versions = record_versions(
         [memory], change=change, actor=actor, now=now, reason=reason, agent=agent
@@ -95,7 +95,7 @@ def record_versions(
     reason: str = "",
     agent: str = "",
 ) -> list[MemoryVersion]:
-    """Keep what many memories say, as `record_version` does for one; four statements for all."""
+    """Keep what many memories say, as `record_version` does for one; as few statements for all."""
     rows = list(memories)
     _take_versions(rows)
     since = _since(rows)

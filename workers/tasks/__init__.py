@@ -1,6 +1,7 @@
 """The tasks, a module by topic; importing this package registers them."""
 
 from workers.tasks import (
+    consolidation,
     embedding,
     erasure,
     findings,
@@ -14,6 +15,7 @@ from workers.tasks import (
 )
 
 __all__ = [
+    "consolidation",
     "embedding",
     "erasure",
     "findings",
