@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
 from codemem import embedding
@@ -107,24 +107,42 @@ def _make(memories: Sequence[Memory], provider: Provider) -> None:
         )
         for memory, window, bits in zip(memories, windows, words, strict=True)
     ]
-    for row in rows:
-        _put(row)
-
-
-def _put(row: MemoryContext) -> None:
-    try:
-        with transaction.atomic():
-            MemoryContext.objects.bulk_create(
-                [row],
-                update_conflicts=True,
-                unique_fields=["memory"],
-                update_fields=["around", "tokens", "words", "fingerprint"],
-            )
-    except IntegrityError:  # the memory was purged meanwhile
-        return
+    for row, window in zip(rows, windows, strict=True):
+        _put(row, window)
 
 
 _Window = list[tuple[_Said, bool]]
+
+
+@transaction.atomic
+def _put(row: MemoryContext, window: _Window) -> None:
+    """Write a context, unless what it was made of has been changed, moved, ended or erased since.
+
+    Whoever does that forgets contexts first, and waits here or is seen here.
+    """
+    memories = {
+        memory.pk: memory
+        for memory in Memory.objects.select_for_update(no_key=True)
+        .filter(pk__in=[said.id for said, _ in window], state=Memory.State.ACTIVE)
+        .order_by("pk")
+        .only("content", *_PLACE)
+    }
+    if {said.id: said.content for said, _ in window} != {
+        key: memory.content for key, memory in memories.items()
+    }:
+        return
+    if len({_place(memory) for memory in memories.values()}) > 1:
+        return
+    MemoryContext.objects.bulk_create(
+        [row],
+        update_conflicts=True,
+        unique_fields=["memory"],
+        update_fields=["around", "tokens", "words", "fingerprint"],
+    )
+
+
+def _place(memory: Memory) -> tuple[object, ...]:
+    return tuple(getattr(memory, name) for name in _PLACE)
 
 
 def _window(memory: Memory, sessions: dict[tuple[object, ...], list[_Said]]) -> _Window:
@@ -132,7 +150,7 @@ def _window(memory: Memory, sessions: dict[tuple[object, ...], list[_Said]]) -> 
     own = _Said(memory.pk, memory.content)
     if not memory.session_id or len(memory.content) > SHORT_CHARACTERS:
         return [(own, True)]
-    place = tuple(getattr(memory, name) for name in _PLACE)
+    place = _place(memory)
     if place not in sessions:
         rows = _beside(memory).order_by("created_at", "pk").values_list("pk", "content")
         sessions[place] = [_Said(*row) for row in rows]

@@ -52,7 +52,15 @@ from memory.services.rights import require
 from memory.services.standing import StateUnfit, require_writable
 from memory.services.storing import store_memory
 from memory.services.versioning import Change, record_version, words_of_memory
-from memory.values import MemoryType, NewMemory, RelationshipKind, StoredMemory, Visibility
+from memory.values import (
+    MemoryType,
+    NewMemory,
+    RelationshipKind,
+    StoreAction,
+    StoredMemory,
+    StoreOutcome,
+    Visibility,
+)
 from memory.wording import MemoryInvalid
 
 FEWEST = 2
@@ -203,10 +211,7 @@ def _redrafted(
         caller=caller, namespace_id=before.namespace_id, new=replace(new, **changes), now=now
     )
     if draft.state == Memory.State.PROPOSED:
-        raise MemoryInvalid(
-            f"This text gives orders to agents ({', '.join(draft.flags)}); store it as a new memory"
-            " that somebody approves."
-        )
+        raise MemoryInvalid(_takes_approval(draft.flags))
     return draft
 
 
@@ -336,7 +341,21 @@ def _store_part(
         now=now,
         provider=provider,
     )
+    _require_answering(outcome)
     return outcome.memory
+
+
+def _require_answering(outcome: StoreOutcome) -> None:
+    """Raise MemoryInvalid if what takes the place of others would itself wait for approval."""
+    if outcome.action is StoreAction.QUEUED:
+        raise MemoryInvalid(_takes_approval(outcome.flags))
+
+
+def _takes_approval(flags: Sequence[str]) -> str:
+    return (
+        f"This text gives orders to agents ({', '.join(flags)}); store it as a new memory"
+        " that somebody approves."
+    )
 
 
 # --- Merging --------------------------------------------------------------------------------------
@@ -407,6 +426,7 @@ def merge_memories(
             now=now,
             provider=prepared,
         )
+        _require_answering(outcome)
         memory = Memory.objects.get(pk=outcome.memory.id)
         others = [source for source in sources if source.pk != memory.pk]
         ended = [source for source in replaced if source.pk != memory.pk]

@@ -33,6 +33,7 @@ _ANCHOR_FIELDS = (
     "package",
     "commit",
     "content_hash",
+    "blob",
     "state",
     "detail",
     "checked_commit",

@@ -76,6 +76,19 @@ def activate(approval: Approval) -> None:
     )
 
 
+@review.refusal("activate")
+def turn_down(approval: Approval) -> None:
+    """Retire the proposed memory: it waits no longer, and the same words may be proposed anew."""
+    (memory_id,) = approval.memory_ids
+    if Memory.objects.filter(pk=memory_id, state=Memory.State.PROPOSED).exists():
+        retirement.delete_memory(
+            caller=approval.caller,
+            memory_id=memory_id,
+            reason=f"{approval.caller.username} turned it down.",
+            now=approval.now,
+        )
+
+
 @review.operation("supersede")
 def supersede(approval: Approval) -> None:
     """Have the first memory take the place of the others."""

@@ -21,6 +21,7 @@ from graph import queries as graph_queries
 from graph import services as graph
 from graph.values import VertexLabel, graph_id
 from memory import queries, summaries
+from memory.context import forget_contexts
 from memory.models import ConsolidationChange, Memory, MemoryUse, ReviewItem
 from memory.services.retirement import locked_memory, record_event, require_mine
 
@@ -124,6 +125,8 @@ def _erase(memory: Memory) -> None:
     _changes(memory).delete()
     _log_entries(memory).delete()
     cache.purge(digests=_digests(memory))
+    # Its neighbors are found by its words, too.
+    forget_contexts([memory.pk])
     # Versions, anchors, entities, feedback and use go with the row.
     Memory.objects.filter(pk=memory.pk).delete()
 

@@ -18,7 +18,7 @@ from graph import services as graph
 from graph.values import Edge
 from memory import queries
 from memory.models import Memory
-from memory.services.rights import require
+from memory.services.rights import require, require_harmless
 from memory.services.versioning import Change, record_version, require_version
 from memory.values import StoredMemory
 
@@ -52,13 +52,17 @@ def delete_memory(*, caller: Caller, memory_id: UUID, now: datetime, reason: str
 def restore_memory(*, caller: Caller, memory_id: UUID, now: datetime) -> StoredMemory:
     """Bring a retired, superseded or expired memory back with its links.
 
-    An expiry in the past is taken off. Raise what delete_memory does, or MemoryTaken.
+    An expiry in the past is taken off. What waited for approval when it was retired comes back to
+    answer, so one whose text gives orders takes a maintainer. Raise what delete_memory does, or
+    MemoryTaken.
     """
     with refusing_twins(), transaction.atomic():
         memory = locked_memory(caller=caller, memory_id=memory_id, now=now)
         require_mine(caller=caller, memory=memory)
         is_over = memory.expires_at is not None and memory.expires_at <= now
         if memory.state in _ENDED or is_over:
+            if memory.visibility != Memory.Visibility.PRIVATE:
+                require_harmless(caller=caller, memory=memory)
             record_version(memory, change=Change.RESTORED, actor=caller, now=now)
             _restore(caller, memory, now=now)
     return queries.get_memory(caller=caller, memory_id=memory_id, now=now, include_inactive=True)

@@ -53,7 +53,7 @@ class ProposalInvalid(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Approval:
-    """What an operation is given: who approved, when, and about which memories."""
+    """What an operation is given: who approved (or refused), when, and about which memories."""
 
     caller: Caller
     memory_ids: tuple[UUID, ...]
@@ -76,6 +76,7 @@ Operation = Callable[[Approval], None]
 OperationFunction = TypeVar("OperationFunction", bound=Operation)
 
 _OPERATIONS: dict[str, Operation] = {}
+_REFUSALS: dict[str, Operation] = {}
 
 
 def operation(name: str) -> Callable[[OperationFunction], OperationFunction]:
@@ -85,6 +86,16 @@ def operation(name: str) -> Callable[[OperationFunction], OperationFunction]:
         if name in _OPERATIONS:
             raise TypeError(f"The operation {name} is declared twice.")
         _OPERATIONS[name] = function
+        return function
+
+    return declare
+
+
+def refusal(name: str) -> Callable[[OperationFunction], OperationFunction]:
+    """Declare what turning a proposal of this name down does, if it does anything."""
+
+    def declare(function: OperationFunction) -> OperationFunction:
+        _REFUSALS[name] = function
         return function
 
     return declare
@@ -185,8 +196,9 @@ def decide(
             _close(item, ReviewItem.State.OVERTAKEN, caller.username, note, now=now)
             decision = _decision(item)
         else:
-            if approve:
-                _carry_out(caller, item, now=now)
+            name = item.proposal["operation"]
+            if run := _OPERATIONS[name] if approve else _REFUSALS.get(name):
+                _carry_out(run, caller, item, now=now)
             state = ReviewItem.State.APPROVED if approve else ReviewItem.State.REJECTED
             _close(item, state, caller.username, note, now=now)
             decision = _decision(item)
@@ -219,8 +231,7 @@ def get_proposal(*, caller: Caller, item_id: UUID) -> ReviewItem:
     return item
 
 
-def _carry_out(caller: Caller, item: ReviewItem, *, now: datetime) -> None:
-    run = _OPERATIONS[item.proposal["operation"]]
+def _carry_out(run: Operation, caller: Caller, item: ReviewItem, *, now: datetime) -> None:
     run(
         Approval(
             caller=caller,

@@ -15,7 +15,7 @@ from memory.services.retirement import (
     refusing_twins,
     require_mine,
 )
-from memory.services.rights import RightMissing, require
+from memory.services.rights import RightMissing, require, require_harmless
 from memory.services.versioning import Change, record_version
 from memory.values import MemoryType, StoredMemory, Visibility
 from memory.wording import MemoryInvalid
@@ -81,7 +81,8 @@ def reopen(
 def pin(*, caller: Caller, memory_id: UUID, is_pinned: bool, now: datetime) -> StoredMemory:
     """Keep a memory from expiry sweeps and forgetting, or let it go again.
 
-    One's own, and for maintainers any. Raise MemoryUnknown, RightMissing, StateUnfit.
+    Pinning takes off the date on which it would have ended; unpinning does not bring it back. One's
+    own, and for maintainers any. Raise MemoryUnknown, RightMissing, StateUnfit.
     """
     with transaction.atomic():
         memory = locked_memory(caller=caller, memory_id=memory_id, now=now)
@@ -91,7 +92,9 @@ def pin(*, caller: Caller, memory_id: UUID, is_pinned: bool, now: datetime) -> S
             change = Change.PINNED if is_pinned else Change.UNPINNED
             record_version(memory, change=change, actor=caller, now=now)
             memory.is_pinned = is_pinned
-            memory.save(update_fields=["is_pinned", "updated_at"])
+            if is_pinned:
+                memory.expires_at = None
+            memory.save(update_fields=["is_pinned", "expires_at", "updated_at"])
             record_event(caller, memory, "memory.pin" if is_pinned else "memory.unpin")
     return _shown(caller, memory_id, now=now)
 
@@ -119,6 +122,8 @@ def move(
         _require_state(memory, Memory.State.ACTIVE, Memory.State.RESOLVED)
         _require_move(caller, memory, before, visibility)
         is_raised = _SEEN_BY[visibility] > _SEEN_BY[before]
+        if before is Visibility.PRIVATE:
+            require_harmless(caller=caller, memory=memory)
         if is_raised and before is not Visibility.PRIVATE and not _is_maintainer(caller, memory):
             return _propose_raise(caller, memory, visibility, reason=reason, now=now)
         set_visibility(memory, visibility, caller=caller, now=now, reason=reason)

@@ -27,16 +27,15 @@ from memory.anchors import Citation
 from memory.candidates import QuestionVector
 from memory.context import forget_contexts
 from memory.models import Memory, MemoryUse
-from memory.safety import orders_in
 from memory.services.anchoring import DraftAnchor, anchor_memory
 from memory.services.anchoring import drafted as drafted_anchors
 from memory.services.drafting import Draft, RepositoryUnknown, drafted
 from memory.services.linking import LinkUnknown, Tie, mentioned_ties, named_ties, tie_memory
 from memory.services.naming import note_new_entities
 from memory.services.reconciliation import kin_of
-from memory.services.retirement import MemoryTaken
+from memory.services.retirement import MemoryTaken, require_mine
 from memory.services.review import propose
-from memory.services.rights import RightMissing, require
+from memory.services.rights import RightMissing, require, require_harmless
 from memory.services.superseding import Superseding, check_superseded, supersede
 from memory.services.versioning import Change, record_version, snapshot_of, words_of_memory
 from memory.values import (
@@ -442,11 +441,9 @@ def _activate(caller: Caller, memory_id: UUID, *, now: datetime, reason: str) ->
     memory = rows.select_for_update(of=("self",), no_key=True).filter(pk=memory_id).first()
     if memory is None or memory.state != Memory.State.PROPOSED:
         raise queries.unknown(memory_id)
-    is_own = memory.author_id == caller.user_id
-    if _gives_orders(memory) and memory.visibility != Memory.Visibility.PRIVATE:
-        is_own = False
-    action = Action.WRITE_MEMORY if is_own else Action.DELETE_ANY_MEMORY
-    require(caller=caller, action=action, namespace_id=memory.namespace_id)
+    require_mine(caller=caller, memory=memory)
+    if memory.visibility != Memory.Visibility.PRIVATE:
+        require_harmless(caller=caller, memory=memory)
     record_version(memory, change=Change.APPROVED, actor=caller, now=now, reason=reason)
     waiting = memory.retired_links
     memory.state = Memory.State.ACTIVE
@@ -461,12 +458,12 @@ def _activate(caller: Caller, memory_id: UUID, *, now: datetime, reason: str) ->
             continue
 
 
-def _gives_orders(memory: Memory) -> bool:
-    return bool(orders_in(f"{memory.content}\n{memory.rationale}"))
-
-
 def _note_conflict(memory: Memory, conflict: Kin, caller: Caller, *, now: datetime) -> None:
-    other = Memory.objects.only("number", "namespace_id", "visibility").get(pk=conflict.id)
+    other = (
+        Memory.objects.only("number", "namespace_id", "visibility").filter(pk=conflict.id).first()
+    )
+    if other is None:  # purged since the two were compared
+        return
     target = graph.ensure_memory_vertex(
         namespace_id=other.namespace_id, number=other.number, memory_id=other.pk
     )

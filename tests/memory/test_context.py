@@ -5,6 +5,7 @@ from uuid import UUID
 
 import pytest
 
+from memory import context
 from memory.context import forget_contexts, make_contexts
 from memory.models import Memory, MemoryContext
 from tests import factories
@@ -99,3 +100,37 @@ def test_making_twice_makes_nothing_new(said, model):
     said("one", "two")
     assert make_contexts(limit=100, provider=model) == 2
     assert make_contexts(limit=100, provider=model) == 0
+
+
+@pytest.mark.parametrize(
+    "changes", [{"content": "something else"}, {"state": "retired"}, {"visibility": "private"}]
+)
+def test_what_changed_while_its_context_was_made_is_not_kept_as_it_was(
+    said, model, monkeypatch, changes
+):
+    first, second = said("one", "two")
+
+    def embedded_late(windows, provider):
+        Memory.objects.filter(pk=second).update(**changes)
+        return [b""] * len(windows)
+
+    monkeypatch.setattr(context, "_packed_words", embedded_late)
+    make_contexts(limit=100, provider=model)
+    monkeypatch.undo()
+    assert not MemoryContext.objects.filter(memory_id=first).exists()
+    make_contexts(limit=100, provider=model)
+    assert "two" not in MemoryContext.objects.get(memory_id=first).tokens
+
+
+def test_what_was_purged_while_its_context_was_made_is_in_nobodys(said, model, monkeypatch):
+    first, second = said("one", "two")
+
+    def embedded_late(windows, provider):
+        Memory.objects.filter(pk=second).delete()
+        return [b""] * len(windows)
+
+    monkeypatch.setattr(context, "_packed_words", embedded_late)
+    make_contexts(limit=100, provider=model)
+    assert not MemoryContext.objects.exists()
+    assert make_contexts(limit=100, provider=model) == 1
+    assert around(first) == []

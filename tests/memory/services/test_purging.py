@@ -16,11 +16,13 @@ from codemem.accounts.values import Caller
 from codemem.embedding import cache
 from codemem.embedding.models import CachedVector, EmbeddingModel
 from graph.models import Repository
+from memory.context import make_contexts
 from memory.models import (
     Anchor,
     ConsolidationChange,
     ConsolidationRun,
     Memory,
+    MemoryContext,
     MemoryEntity,
     MemoryVersion,
     ReviewItem,
@@ -41,7 +43,7 @@ from memory.services import (
 )
 from memory.values import RelationshipKind
 from tests import factories
-from tests.memory.conftest import Store, put_symbols
+from tests.memory.conftest import Store, WordModel, put_symbols
 
 NOW = factories.NOW
 SECRET = "xylophone"
@@ -85,7 +87,12 @@ def places_of(word: str) -> set[str]:
 
 @pytest.fixture
 def spread(
-    store: Store, writing: Caller, maintainer: User, repository: Repository, writer: User
+    store: Store,
+    writing: Caller,
+    maintainer: User,
+    repository: Repository,
+    writer: User,
+    model: WordModel,
 ) -> Memory:
     """Return a memory whose word stands wherever a memory's words can stand."""
     (save,) = put_symbols(repository, "User.save")
@@ -96,6 +103,8 @@ def spread(
         links=[save],
     ).memory
     other = store("Another one.", repository_id=repository.pk).memory
+    neighbor = store("Its neighbor.", repository_id=repository.pk).memory
+    Memory.objects.filter(pk__in=[stored.id, neighbor.id]).update(session_id="s1")
     memory = Memory.objects.get(pk=stored.id)
     record_version(memory, change=Change.REFINED, actor=writing, now=NOW, reason=f"no {SECRET}")
     memory.rationale = f"Because of the {SECRET}."
@@ -158,6 +167,8 @@ def spread(
         object_repr=str(Memory.objects.get(pk=memory.pk)),
         action_flag=CHANGE,
     )
+    make_contexts(limit=10, provider=model)
+    assert stored.id in MemoryContext.objects.get(memory_id=neighbor.id).around
     return Memory.objects.get(pk=memory.pk)
 
 
@@ -167,6 +178,7 @@ def test_nothing_of_the_text_is_left_anywhere(spread: Memory, writing: Caller) -
         "public.memory_memory.content",
         "public.memory_memory.lexemes",
         "public.memory_memoryversion.snapshot",
+        "public.memory_memorycontext.tokens",
         "public.memory_memoryentity.key",
         "public.memory_anchor.pattern",
         "public.memory_feedback.note",
@@ -196,8 +208,7 @@ def test_no_trace_of_it_is_left_in_the_graph_nor_with_others(
     left = places_of(str(spread.pk))
     assert left == {"public.accounts_auditevent.target", "public.accounts_auditevent.detail"} & left
     assert not any("RELATES_TO" in place or ".Memory." in place for place in left)
-    (other,) = Memory.objects.all()
-    assert other.retired_links == []
+    assert [other.retired_links for other in Memory.objects.all()] == [[], []]
 
 
 def test_the_audit_trail_says_that_it_was_erased_and_not_what(

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from codemem.accounts.values import Caller
 from codemem.embedding import EmbeddingUnavailable
 from graph import queries as graph
 from graph.models import Repository
 from graph.values import VertexLabel, graph_id
 from memory.models import Memory, MemoryVersion
-from memory.services import embed_missing, expire_due
+from memory.services import embed_missing, expire_due, pin
 from tests import factories
 from tests.memory.conftest import AbsentModel, Ask, Store, WordModel, put_symbols
 
@@ -55,6 +56,15 @@ def test_a_pinned_memory_ends_only_when_somebody_said_so(store: Store):
     store("For an hour.", ttl_hours=1, is_pinned=True)
     assert expire_due(now=NOW + timedelta(days=30)) == 1
     assert Memory.objects.get(state=Memory.State.ACTIVE).content == "Of a session."
+
+
+def test_pinning_takes_off_the_day_on_which_it_would_have_ended(store: Store, writing: Caller):
+    memory = store("For an hour.", ttl_hours=1).memory
+    pinned = pin(caller=writing, memory_id=memory.id, is_pinned=True, now=NOW)
+    assert pinned.expires_at is None
+    pin(caller=writing, memory_id=memory.id, is_pinned=False, now=NOW)
+    assert expire_due(now=NOW + timedelta(days=30)) == 0
+    assert MemoryVersion.objects.first().snapshot["expires_at"] is not None
 
 
 def test_a_text_that_changed_meanwhile_keeps_no_vector_of_the_former(
