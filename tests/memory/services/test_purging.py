@@ -91,7 +91,6 @@ def spread(
     writing: Caller,
     maintainer: User,
     repository: Repository,
-    writer: User,
     model: WordModel,
 ) -> Memory:
     """Return a memory whose word stands wherever a memory's words can stand."""
@@ -157,11 +156,11 @@ def spread(
         memory_id=memory.pk,
         before={"content": f"The {SECRET}."},
     )
-    model = EmbeddingModel.objects.create(fingerprint="words-1", dimensions=2)
+    known = EmbeddingModel.objects.create(fingerprint="words-1", dimensions=2)
     for text in (memory.content, "Something else."):
-        cache.remember(model_id=model.pk, vectors={cache.digest_of(text): np.ones(2, np.float32)})
+        cache.remember(model_id=known.pk, vectors={cache.digest_of(text): np.ones(2, np.float32)})
     LogEntry.objects.create(
-        user=writer,
+        user_id=writing.user_id,
         content_type=ContentType.objects.get_for_model(Memory),
         object_id=str(memory.pk),
         object_repr=str(Memory.objects.get(pk=memory.pk)),

@@ -25,6 +25,7 @@ from memory.services import (
     delete_memory,
     merge_memories,
     move,
+    reconciliation,
     restore_memory,
     split_memory,
     store_memories,
@@ -311,10 +312,9 @@ def test_a_contradiction_that_is_erased_meanwhile_is_none(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ):
     old = store(TUESDAYS).memory
-    kin_of = storing.kin_of
 
     def erased_then(*args: Any, **more: Any) -> Any:
-        found = kin_of(*args, **more)
+        found = reconciliation.kin_of(*args, **more)
         Memory.objects.filter(pk=old.id).delete()
         return found
 

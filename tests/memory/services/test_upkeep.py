@@ -64,7 +64,8 @@ def test_pinning_takes_off_the_day_on_which_it_would_have_ended(store: Store, wr
     assert pinned.expires_at is None
     pin(caller=writing, memory_id=memory.id, is_pinned=False, now=NOW)
     assert expire_due(now=NOW + timedelta(days=30)) == 0
-    assert MemoryVersion.objects.first().snapshot["expires_at"] is not None
+    before = MemoryVersion.objects.get(change="pinned")
+    assert before.snapshot["expires_at"] is not None
 
 
 def test_a_text_that_changed_meanwhile_keeps_no_vector_of_the_former(
