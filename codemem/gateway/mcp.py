@@ -14,7 +14,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from codemem import metrics
 from codemem.client.version import VERSION
-from codemem.gateway import body, tool
+from codemem.gateway import body, listing, tool
 from codemem.gateway.address import address_of
 from codemem.gateway.agents import agent_of
 from codemem.gateway.auth import authenticate
@@ -26,7 +26,9 @@ LEGACY_VERSIONS = ("2025-11-25", "2025-06-18", "2025-03-26")
 SERVER_INFO = {"name": "codemem", "title": "codemem team memory", "version": VERSION}
 INSTRUCTIONS = (
     "The team's memory: recall what was decided or went wrong before you change code, ask who"
-    " depends on a symbol, and store what the next session must know."
+    " depends on a symbol, and store what the next session must know. Every tool takes namespace"
+    " and repository, by default the connection's; those about code take ref: a branch, or"
+    " worktree:<name> for what you are editing."
 )
 _CAPABILITIES = {"tools": {"listChanged": False}, "resources": {}, "prompts": {}}
 # Announced and empty: clients ask for them whatever is announced, and take "not found" badly.
@@ -64,6 +66,7 @@ def endpoint(
         return refused
     try:
         caller = authenticate(request)
+        selection = listing.selection_of(request.GET.get("toolsets"))
         message = body.read_json(request, maximum_bytes=settings.MAXIMUM_BODY_BYTES)
     except BodyMalformed as error:
         return _failure(None, ProtocolError(_PARSE_ERROR, error.message), status=400)
@@ -80,7 +83,7 @@ def endpoint(
         is_abandoned=partial(is_abandoned, request),
         agent=agent_of(request, message),
     )
-    return _answer(request, message, call)
+    return _answer(request, message, call, selection)
 
 
 def not_served(_request: HttpRequest, rest: str = "") -> JsonResponse:  # noqa: ARG001
@@ -107,7 +110,9 @@ def _refuse(request: HttpRequest) -> HttpResponse | None:
     return None
 
 
-def _answer(request: HttpRequest, message: Any, call: tool.Call) -> HttpResponse:
+def _answer(
+    request: HttpRequest, message: Any, call: tool.Call, selection: listing.Selection
+) -> HttpResponse:
     if not _is_message(message):
         error = ProtocolError(_INVALID_REQUEST, "The body must be one JSON-RPC 2.0 message.")
         return _failure(None, error, status=400)
@@ -123,7 +128,7 @@ def _answer(request: HttpRequest, message: Any, call: tool.Call) -> HttpResponse
         params = message.get("params", {})
         if not isinstance(params, dict):
             raise ProtocolError(_INVALID_PARAMS, "params must be an object.")  # noqa: TRY301
-        result = _dispatch(message["method"], params, call, is_modern=is_modern)
+        result = _dispatch(message["method"], params, call, selection, is_modern=is_modern)
     except ProtocolError as error:
         return _failure(message["id"], error, status=_status(error.code, is_modern=is_modern))
     if is_modern:
@@ -163,7 +168,12 @@ def _classify(request: HttpRequest, message: dict[str, Any]) -> HttpResponse | N
 
 
 def _dispatch(
-    method: str, params: dict[str, Any], call: tool.Call, *, is_modern: bool
+    method: str,
+    params: dict[str, Any],
+    call: tool.Call,
+    selection: listing.Selection,
+    *,
+    is_modern: bool,
 ) -> dict[str, Any]:
     cacheable = _CACHEABLE if is_modern else {}
     if method in _EMPTY_LISTS:
@@ -172,7 +182,7 @@ def _dispatch(
         case "tools/call":
             return _call_tool(params, call)
         case "tools/list":
-            return {"tools": [_wire(item) for item in tool.registry().values()], **cacheable}
+            return {"tools": list(listing.listed(selection)), **cacheable}
         case "server/discover":
             return {
                 "supportedVersions": [*MODERN_VERSIONS, *LEGACY_VERSIONS],
@@ -219,18 +229,6 @@ def _call_tool(params: dict[str, Any], call: tool.Call) -> dict[str, Any]:
         "structuredContent": outcome.content,
         "isError": outcome.error is not None,
     }
-
-
-def _wire(item: tool.Tool) -> dict[str, Any]:
-    wire: dict[str, Any] = {
-        "name": item.name,
-        "description": item.description,
-        "inputSchema": item.input_schema,
-        "annotations": item.annotations,
-    }
-    if item.is_core:
-        wire["_meta"] = {"anthropic/alwaysLoad": True}
-    return wire
 
 
 def _status(code: int, *, is_modern: bool) -> int:

@@ -10,6 +10,7 @@ import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from enum import StrEnum
 from typing import Any, TypeVar, get_type_hints
 
 import sentry_sdk
@@ -24,6 +25,18 @@ from codemem.gateway.errors import ArgumentsInvalid, ErrorReport, ToolUnknown, t
 log = structlog.get_logger(__name__)
 
 _DEEPEST_ARGUMENT = 16
+
+
+class Toolset(StrEnum):
+    """What a tool is for: an agent is shown the sets that its connection asks for."""
+
+    MEMORY = "memory"  # recall, store, correct
+    CODE = "code"  # find symbols, who depends on whom
+    REVIEW = "review"  # a diff, its tests, its findings
+    HISTORY = "history"  # what changed, as of when
+    ARCHITECTURE = "architecture"  # groups, cycles, services, Cypher
+    CURATION = "curation"  # merge, split, tie, decide what is proposed
+    ADMINISTRATION = "administration"  # namespaces, the server
 
 
 class Arguments(BaseModel):
@@ -87,7 +100,12 @@ class Tool:
     function: Callable[[Call, Any], Result]
     input_schema: dict[str, Any]
     annotations: dict[str, bool]
-    is_core: bool
+    toolset: Toolset
+    core: tuple[str, ...]  # the usual arguments, which the core set lists; none: not in it
+
+    @property
+    def is_core(self) -> bool:
+        return bool(self.core)
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,19 +126,25 @@ ToolFunction = TypeVar("ToolFunction", bound=Callable[[Call, Any], Result])
 
 
 def tool(
+    toolset: Toolset,
     *,
     reads_only: bool,
     destructive: bool = False,
     idempotent: bool = True,
-    core: bool = False,
+    core: tuple[str, ...] = (),
 ) -> Callable[[ToolFunction], ToolFunction]:
-    """Declare the function as a tool: its name, docstring and type hints are the declaration."""
+    """Declare the function as a tool: its name, docstring and type hints are the declaration.
+
+    `core` names the arguments of a tool of the core set that most calls need.
+    """
 
     def declare(function: ToolFunction) -> ToolFunction:
         hints = get_type_hints(function)
         name = function.__name__
         if not function.__doc__:
             raise TypeError(f"Tool {name} has no docstring.")
+        if unknown := set(core) - set(hints["arguments"].model_fields):
+            raise TypeError(f"Tool {name} has no arguments {', '.join(sorted(unknown))}.")
         if name in _REGISTRY:
             raise TypeError(f"Tool {name} is declared twice.")
         _REGISTRY[name] = Tool(
@@ -136,7 +160,8 @@ def tool(
                 "idempotentHint": idempotent,
                 "openWorldHint": False,
             },
-            is_core=core,
+            toolset=toolset,
+            core=core,
         )
         return function
 

@@ -9,13 +9,15 @@ import pytest
 from django.test import Client
 
 from codemem.gateway import tool
+from codemem.gateway.listing import DEFAULT
 from codemem.gateway.mcp import LEGACY_VERSIONS
-from codemem.gateway.tool import dumps
+from codemem.gateway.tool import Toolset, dumps
 from tests.gateway import surfaces
 from tests.gateway.surfaces import MODERN
 from tests.gateway.team import Team
 
-MOST_BYTES_OF_ALL_TOOLS = 56_000  # a tool has 1,200 or less
+# What is listed costs every session of an agent its context.
+MOST_BYTES = {"": 24_000, "core": 8_000, "all": 48_000}
 OLD_VERSION = "2025-06-18"
 
 
@@ -24,13 +26,20 @@ def token(team: Team) -> str:
     return team.token(team.writer)
 
 
+def listed(token: str, toolsets: str = "") -> list[Any]:
+    path = f"/mcp?toolsets={toolsets}" if toolsets else "/mcp"
+    tools: list[Any] = surfaces.send("tools/list", token=token, path=path).json()["result"]["tools"]
+    return tools
+
+
 def test_claude_code_discovers_and_lists_in_two_requests(token: str) -> None:
     discovered = surfaces.send("server/discover", token=token).json()["result"]
     assert MODERN in discovered["supportedVersions"]
     assert discovered["resultType"] == "complete"
     assert discovered["cacheScope"] == "private"
     listed = surfaces.send("tools/list", token=token).json()["result"]
-    assert [item["name"] for item in listed["tools"]] == list(tool.registry())
+    usual = [item.name for item in tool.registry().values() if item.toolset in DEFAULT]
+    assert [item["name"] for item in listed["tools"]] == usual
     assert listed["ttlMs"] > 0
     assert listed["_meta"]["io.modelcontextprotocol/serverInfo"]["name"] == "codemem"
 
@@ -46,24 +55,74 @@ def test_the_order_of_the_tools_is_fixed(token: str) -> None:
     assert names[0] == names[1] == sorted(names[0])
 
 
-def test_all_tools_together_cost_an_agent_little_context(token: str) -> None:
-    listed = surfaces.send("tools/list", token=token).json()["result"]["tools"]
-    sizes = {item["name"]: len(dumps(item).encode()) for item in listed}
-    sys.stdout.write(f"tools/list: {sum(sizes.values()):,} bytes, {sizes}\n")
-    assert sum(sizes.values()) < MOST_BYTES_OF_ALL_TOOLS
+@pytest.mark.parametrize("toolsets", MOST_BYTES)
+def test_what_is_listed_costs_an_agent_little_context(toolsets: str, token: str) -> None:
+    tools = listed(token, toolsets)
+    sizes = {item["name"]: len(dumps(item).encode()) for item in tools}
+    sys.stdout.write(f"{toolsets}: {len(dumps(tools).encode()):,} bytes, {sizes}\n")
+    assert len(dumps(tools).encode()) < MOST_BYTES[toolsets]
 
 
-def test_the_core_tools_ask_to_be_loaded_at_once(token: str) -> None:
-    listed = surfaces.send("tools/list", token=token).json()["result"]["tools"]
-    core = {item["name"] for item in listed if item.get("_meta", {}).get("anthropic/alwaysLoad")}
-    assert core == {"recall", "store_memory", "search_code", "get_symbol_graph"}
+def test_every_tool_is_in_one_set_and_all_of_them_in_all(token: str) -> None:
+    sets = [listed(token, toolset) for toolset in Toolset]
+    names = sorted(item["name"] for tools in sets for item in tools)
+    assert names == [item["name"] for item in listed(token, "all")] == list(tool.registry())
+    both = {item["name"] for item in listed(token, " Review,history ")}
+    assert {"review_diff", "what_changed"} < both
+    assert "recall" not in both
+
+
+def test_the_core_tools_ask_to_be_loaded_at_once_wherever_they_are_listed(token: str) -> None:
+    core = {item["name"] for item in listed(token, "core")}
+    assert core == {
+        "get_symbol_graph",
+        "get_symbol_info",
+        "recall",
+        "review_diff",
+        "search_code",
+        "store_memory",
+        "test_impact",
+    }
+    usual = listed(token)
+    asking = {item["name"] for item in usual if item.get("_meta", {}).get("anthropic/alwaysLoad")}
+    assert asking == core
+
+
+def test_a_core_tool_takes_what_the_core_set_does_not_list(token: str) -> None:
+    (store,) = (item for item in listed(token, "core") if item["name"] == "store_memory")
+    assert "idempotency_key" not in store["inputSchema"]["properties"]
+    stored = surfaces.over_mcp(
+        token=token,
+        tool="store_memory",
+        arguments={
+            "namespace": "team",
+            "content": "Deploys wait for green.",
+            "idempotency_key": "k-1",
+        },
+        path="/mcp?toolsets=core",
+    )
+    assert not stored.is_error
+
+
+def test_what_is_not_listed_can_be_called(token: str) -> None:
+    answer = surfaces.over_mcp(
+        token=token, tool="list_namespaces", arguments={}, path="/mcp?toolsets=core"
+    )
+    assert not answer.is_error
+
+
+def test_a_toolset_that_does_not_exist_is_named_with_those_that_do(token: str) -> None:
+    answer = surfaces.send("tools/list", token=token, path="/mcp?toolsets=memory,magic")
+    assert answer.status_code == HTTPStatus.UNPROCESSABLE_ENTITY
+    assert "'magic'; there are: memory, code" in answer.json()["error"]["message"]
 
 
 def test_every_schema_is_closed_and_says_nothing_twice(token: str) -> None:
-    for item in surfaces.send("tools/list", token=token).json()["result"]["tools"]:
+    for item in listed(token, "all"):
         assert item["inputSchema"]["type"] == "object"
         assert item["inputSchema"]["additionalProperties"] is False
-        assert '"null"' not in dumps(item)
+        for word in ('"null"', "$ref", "$defs", "maxLength", '"default":""'):
+            assert word not in dumps(item)
         assert item["description"]
 
 
@@ -95,7 +154,7 @@ def test_a_version_nobody_knows_is_answered_with_the_newest_of_that_era(token: s
 def test_gemini_which_sends_no_version_header_is_served_as_legacy(token: str) -> None:
     result = surfaces.send("tools/list", token=token, is_modern=False).json()["result"]
     assert "resultType" not in result
-    assert len(result["tools"]) == len(tool.registry())
+    assert len(result["tools"]) == len(listed(token))
 
 
 def test_ping_and_log_levels_belong_to_the_old_era(token: str) -> None:

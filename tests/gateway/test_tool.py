@@ -9,7 +9,7 @@ from django.db import transaction
 from codemem import metrics
 from codemem.accounts.values import TokenScope
 from codemem.gateway import tool
-from codemem.gateway.tool import Address, Arguments, Call, Result, Tool
+from codemem.gateway.tool import Address, Arguments, Call, Result, Tool, Toolset
 from tests import factories
 from tests.factories import NOW
 from tests.gateway import surfaces
@@ -149,7 +149,7 @@ def breaking() -> Iterator[Tool]:
             raise ZeroDivisionError("A secret of the server.")
         return _Told(way=arguments.way)
 
-    tool.tool(reads_only=True)(break_something)
+    tool.tool(Toolset.CODE, reads_only=True)(break_something)
     yield tool.find_tool("break_something")
     tool._REGISTRY.pop("break_something")
 
@@ -171,13 +171,13 @@ def test_an_error_that_nobody_anticipated_is_counted_and_keeps_its_secrets(
 
 def test_a_tool_is_declared_once_and_with_a_docstring(breaking: Tool) -> None:
     with pytest.raises(TypeError, match="twice"):
-        tool.tool(reads_only=True)(breaking.function)
+        tool.tool(Toolset.CODE, reads_only=True)(breaking.function)
 
     def silent(call: Call, arguments: _Asked) -> _Told:
         raise NotImplementedError
 
     with pytest.raises(TypeError, match="docstring"):
-        tool.tool(reads_only=True)(silent)
+        tool.tool(Toolset.CODE, reads_only=True)(silent)
 
 
 def _tried(token: str, name: str, arguments: object) -> Answer:

@@ -7,7 +7,7 @@ from pydantic import Field
 from codemem.accounts.values import Action
 from codemem.gateway import scope as scopes
 from codemem.gateway.errors import ScopeNeeded, register
-from codemem.gateway.tool import Arguments, Call, Result, tool
+from codemem.gateway.tool import Arguments, Call, Result, Toolset, tool
 from graph import cypher_access
 from graph import queries as graph
 from graph.cypher_text import LONGEST, CypherRefused, read_query
@@ -37,7 +37,7 @@ class CypherResult(Result):
     truncated: bool
 
 
-@tool(reads_only=True)
+@tool(Toolset.ARCHITECTURE, reads_only=True)
 def graph_query(call: Call, arguments: CypherArguments) -> CypherResult:
     """Ask the live graph of the namespace in Cypher, where no other tool answers. Nodes: Symbol
     and File (uid, name, qname, kind, path, lang), Package, External, Endpoint, Topic, Commit,

@@ -10,7 +10,7 @@ from codemem.gateway import memories as shown
 from codemem.gateway import scope as scopes
 from codemem.gateway.errors import ArgumentsInvalid, register
 from codemem.gateway.memories import AnchorArguments, AnchorView, MemoryEntry
-from codemem.gateway.tool import Arguments, Call, Result, tool
+from codemem.gateway.tool import Arguments, Call, Result, Toolset, tool
 from memory import queries, services
 from memory.services.linking import memory_id_of
 from memory.values import MemoryType, RelationshipKind, StoredMemory, Visibility
@@ -61,7 +61,7 @@ class RefineResult(Result):
     anchors: list[AnchorView] | None = None
 
 
-@tool(reads_only=False)
+@tool(Toolset.MEMORY, reads_only=False)
 def refine_memory(call: Call, arguments: RefineArguments) -> RefineResult:
     """Correct or complete a memory in place: its id and links stay, what it said before becomes a
     version (see memory_history). What you leave out stays as it is.
@@ -124,7 +124,7 @@ class SplitResult(Result):
     relationship: str = "PART_OF"
 
 
-@tool(reads_only=False, destructive=True)
+@tool(Toolset.CURATION, reads_only=False, destructive=True)
 def split_memory(call: Call, arguments: SplitArguments) -> SplitResult:
     """Split a memory that says several things into memories that say one each. The parts take over
     scope, type, tags, links and anchors; the source is superseded and can be restored.
@@ -165,7 +165,7 @@ class MergeResult(Result):
     relationship: str = "SUMMARIZES"
 
 
-@tool(reads_only=False, destructive=True)
+@tool(Toolset.CURATION, reads_only=False, destructive=True)
 def merge_memories(call: Call, arguments: MergeArguments) -> MergeResult:
     """Merge memories that say nearly the same into one, which SUMMARIZES them; they are superseded
     and can be restored. The result is seen by no more people than the most private of them. Other
@@ -210,7 +210,7 @@ class DeleteResult(Result):
     also_said_in: list[UUID] | None = Field(None, description="Other memories with the same words.")
 
 
-@tool(reads_only=False, destructive=True)
+@tool(Toolset.MEMORY, reads_only=False, destructive=True)
 def delete_memory(call: Call, arguments: DeleteArguments) -> DeleteResult:
     """Retire a memory that is wrong or no longer holds: it is not recalled any more, and `restore`
     brings it back. Your own memories; other people's take the role maintainer. `purge` erases text,
@@ -267,7 +267,7 @@ class AssociateResult(Result):
     unlinked: bool | None = None
 
 
-@tool(reads_only=False)
+@tool(Toolset.CURATION, reads_only=False)
 def associate_memories(call: Call, arguments: AssociateArguments) -> AssociateResult:
     """Link two memories, or a memory and a symbol or file, by a named relationship (source
     RELATIONSHIP target), such as SUPERSEDES, CONTRADICTS or EXPLAINS. The same link again replaces
@@ -344,7 +344,7 @@ class MarkResult(Result):
     proposal: UUID | None = Field(None, description="Somebody has to decide.")
 
 
-@tool(reads_only=False)
+@tool(Toolset.MEMORY, reads_only=False)
 def mark_memory(call: Call, arguments: MarkArguments) -> MarkResult:
     """Say of a memory whether it helped, is stale or wrong, still holds (verify, confirm), was
     settled (resolve, reopen), must be kept (pin), or who may see it (move). Verdicts are yours
@@ -429,7 +429,7 @@ class QuestionsResult(Result):
     answer: MemoryEntry | None = None
 
 
-@tool(reads_only=False)
+@tool(Toolset.MEMORY, reads_only=False)
 def questions(call: Call, arguments: QuestionsArguments) -> QuestionsResult:
     """List what nobody knew yet, ask the team or one person, or answer: the answer becomes a memory
     and the question is resolved. Ask when recall had nothing and guessing would be costly.

@@ -11,7 +11,7 @@ from pydantic import Field
 from codemem.accounts.values import Action
 from codemem.gateway import scope as scopes
 from codemem.gateway.errors import ArgumentsInvalid, register
-from codemem.gateway.tool import Arguments, Call, Result, tool
+from codemem.gateway.tool import Arguments, Call, Result, Toolset, tool
 from graph import queries as graph
 from indexing.findings import queries as findings
 from indexing.findings.rules import METRICS, RULES, described
@@ -72,7 +72,7 @@ class FindingsResult(Result):
     rules: dict[str, str] = Field(description="What the rules of these findings mean.")
 
 
-@tool(reads_only=True)
+@tool(Toolset.REVIEW, reads_only=True)
 def list_findings(call: Call, arguments: FindingsArguments) -> FindingsResult:
     """List what analyses of the default branch found, the worst first: security, complexity, code
     smells, untested, undocumented and dead code, hot spots, single owners; with line and rule.
@@ -143,7 +143,7 @@ class MetricsResult(Result):
     co_changed: list[CoChangedView] | None = None
 
 
-@tool(reads_only=True)
+@tool(Toolset.ARCHITECTURE, reads_only=True)
 def get_metrics(call: Call, arguments: MetricsArguments) -> MetricsResult:
     """Return numbers about the repository, a file or the files with the highest values: churn,
     authors, bus factor, complexity, documentation, tests, dependents; for a file also the files

@@ -8,7 +8,7 @@ from codemem.accounts.values import Action
 from codemem.gateway import scope as scopes
 from codemem.gateway import views
 from codemem.gateway.errors import ArgumentsInvalid, ScopeNeeded, register
-from codemem.gateway.tool import Call, CodeArguments, Result, tool
+from codemem.gateway.tool import Call, CodeArguments, Result, Toolset, tool
 from codemem.gateway.views import CodeResult, NodeView
 from graph import queries as graph
 from graph.values import NodeKind, ScoredNode, TreeNode
@@ -56,7 +56,7 @@ class ImportantResult(Result):
     note: str | None = None
 
 
-@tool(reads_only=True)
+@tool(Toolset.CODE, reads_only=True)
 def find_important_nodes(call: Call, arguments: ImportantArguments) -> ImportantResult:
     """List the files and symbols that most of the repository rests on (PageRank over calls,
     imports, references and inheritance), highest first. Where to read first, and where to be most
@@ -118,7 +118,7 @@ class GroupsResult(CodeResult):
     note: str | None = None
 
 
-@tool(reads_only=True)
+@tool(Toolset.ARCHITECTURE, reads_only=True)
 def find_related_groups(call: Call, arguments: GroupsArguments) -> GroupsResult:
     """Divide the repository into groups of code that works together (Leiden communities over all
     edges), whatever its directories say. With `containing`, what belongs to one symbol: what to
@@ -176,7 +176,7 @@ class CyclesResult(CodeResult):
     note: str | None = None
 
 
-@tool(reads_only=True)
+@tool(Toolset.ARCHITECTURE, reads_only=True)
 def cycles(call: Call, arguments: CyclesArguments) -> CyclesResult:
     """Find files, symbols or directories that depend on each other in a circle, the largest first,
     and the few edges which close each circle: where to cut.
@@ -224,7 +224,7 @@ class TestImpactResult(CodeResult):
     truncated: bool
 
 
-@tool(reads_only=True)
+@tool(Toolset.REVIEW, reads_only=True, core=("symbols",))
 def test_impact(call: Call, arguments: TestImpactArguments) -> TestImpactResult:
     """List the tests that depend on some symbols or files, the nearest first: what to run after you
     have changed them.
@@ -281,7 +281,7 @@ class TreeResult(CodeResult):
     tree: TreeView
 
 
-@tool(reads_only=True)
+@tool(Toolset.ARCHITECTURE, reads_only=True)
 def summary_tree(call: Call, arguments: TreeArguments) -> TreeResult:
     """Show what a directory, file or class contains, the most important first, with symbol counts:
     a map of a repository you do not know yet.

@@ -18,7 +18,7 @@ from codemem.gateway.past import (
     commit_info,
     moment_view,
 )
-from codemem.gateway.tool import Arguments, Call, Result, tool
+from codemem.gateway.tool import Arguments, Call, Result, Toolset, tool
 from graph import queries as graph
 from graph.events import CommitView, Happening, Touched
 from graph.queries import history as queries
@@ -93,7 +93,7 @@ class WhatChangedResult(Result):
     note: str | None = None
 
 
-@tool(reads_only=True)
+@tool(Toolset.HISTORY, reads_only=True)
 def what_changed(call: Call, arguments: WhatChangedArguments) -> WhatChangedResult:
     """List the commits of default branches between two times or commits, newest first, with what
     each did to files and symbols and the pull request that brought it. Without a repository: those
@@ -141,7 +141,7 @@ class GraphAtTimeResult(Result):
     edges: dict[str, int] = Field(description="By relationship.")
 
 
-@tool(reads_only=True)
+@tool(Toolset.HISTORY, reads_only=True)
 def graph_at_time(call: Call, arguments: GraphAtTimeArguments) -> GraphAtTimeResult:
     """Count the files, symbols and relations that the code had at a commit or date, by kind: the
     graph is rebuilt from that commit's contents. To walk it, pass `at` to get_symbol_graph or
@@ -182,7 +182,7 @@ class StaleResult(Result):
     note: str | None = None
 
 
-@tool(reads_only=True)
+@tool(Toolset.HISTORY, reads_only=True)
 def find_stale_files(call: Call, arguments: StaleArguments) -> StaleResult:
     """Find files that much depends on and that nobody has changed for long, the weightiest first
     (dependents times age). When no file is that old, the oldest are listed all the same.
@@ -258,7 +258,7 @@ class DriftResult(Result):
     removed_files_total: int
 
 
-@tool(reads_only=True)
+@tool(Toolset.HISTORY, reads_only=True)
 def detect_drift(call: Call, arguments: PeriodArguments) -> DriftResult:
     """Compare the structure at two commits or dates: dependencies between directories that are new
     or gone, which directories grew together, files added and removed, and the files that changed
@@ -321,7 +321,7 @@ class SymbolHistoryResult(Result):
     valid_to: CommitInfo | None = Field(None, description="Absent while it is there.")
 
 
-@tool(reads_only=True)
+@tool(Toolset.HISTORY, reads_only=True)
 def symbol_history(call: Call, arguments: SymbolHistoryArguments) -> SymbolHistoryResult:
     """Tell what happened to one symbol or file, newest first: who changed it when, in which commit
     and pull request, and where it was moved or renamed from. Use it to learn why code is as it is.

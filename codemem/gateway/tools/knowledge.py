@@ -13,7 +13,7 @@ from codemem.gateway import scope as scopes
 from codemem.gateway import views
 from codemem.gateway.errors import ArgumentsInvalid, ScopeNeeded
 from codemem.gateway.memories import AnchorView, MemoryEntry
-from codemem.gateway.tool import Arguments, Call, CodeArguments, Result, tool
+from codemem.gateway.tool import Arguments, Call, CodeArguments, Result, Toolset, tool
 from graph import queries as graph
 from graph.values import Direction, Node, NodeKind, RefState
 from memory import history, services
@@ -97,7 +97,7 @@ class HistoryResult(Result):
     drifted: list[DriftedView] | None = None
 
 
-@tool(reads_only=True)
+@tool(Toolset.CURATION, reads_only=True)
 def memory_history(call: Call, arguments: HistoryArguments) -> HistoryResult:
     """Show what a memory said before and who changed it (versions), where it comes from
     (provenance), what was learned when (timeline), or whose cited code changed since (drifted).
@@ -136,7 +136,7 @@ class ChainResult(Result):
     truncated: bool
 
 
-@tool(reads_only=True)
+@tool(Toolset.MEMORY, reads_only=True)
 def get_decision_chain(call: Call, arguments: ChainArguments) -> ChainResult:
     """Show how a decision came about: the decisions, rules and requirements about a file, symbol or
     topic (or around one memory) with their rationale, what superseded what and what led to what,
@@ -185,7 +185,7 @@ class NodeMemoriesResult(views.CodeResult):
     memories: list[NodeMemoryView]
 
 
-@tool(reads_only=True)
+@tool(Toolset.MEMORY, reads_only=True)
 def get_node_memories(call: Call, arguments: NodeMemoriesArguments) -> NodeMemoriesResult:
     """Show what the team knows about a symbol or file: memories linked to it or anchored in it, and
     to what contains it. Anchors say whether the cited code is still as it was.
@@ -253,7 +253,7 @@ class CoverageResult(views.CodeResult):
     uncovered: list[str] = Field(description="Most important first.")
 
 
-@tool(reads_only=True)
+@tool(Toolset.CURATION, reads_only=True)
 def node_coverage(call: Call, arguments: CoverageArguments) -> CoverageResult:
     """Tell which symbols and files the team has memories about and which not: those that you name,
     or the most important ones of the repository. What matters and has none is worth a question.

@@ -8,7 +8,7 @@ from pydantic import Field
 from codemem.accounts.values import Action
 from codemem.gateway import scope as scopes
 from codemem.gateway.errors import ArgumentsInvalid, register
-from codemem.gateway.tool import Arguments, Call, Result, tool
+from codemem.gateway.tool import Arguments, Call, Result, Toolset, tool
 from graph import queries as graph
 from indexing import erasure
 from indexing import queries as indexing
@@ -55,7 +55,7 @@ class StatsResult(Result):
     repositories: list[IndexView]
 
 
-@tool(reads_only=True)
+@tool(Toolset.ADMINISTRATION, reads_only=True)
 def namespace_stats(call: Call, arguments: StatsArguments) -> StatsResult:
     """Count what a namespace (or one repository of it) remembers for you, by state, type,
     visibility, repository, author and tag, with averages and ages, and how fresh its index is.
@@ -103,7 +103,7 @@ class DeleteNamespaceResult(Result):
     note: str
 
 
-@tool(reads_only=False, destructive=True, idempotent=False)
+@tool(Toolset.ADMINISTRATION, reads_only=False, destructive=True, idempotent=False)
 def delete_namespace(call: Call, arguments: DeleteNamespaceArguments) -> DeleteNamespaceResult:
     """Delete a namespace for good: memories of everybody, repositories, graph, settings. Without
     `confirm`, say what would go. Closed at once; an administrator can restore it until due_at.

@@ -10,7 +10,7 @@ from pydantic import Field
 from codemem.accounts.values import Action
 from codemem.gateway import scope as scopes
 from codemem.gateway.errors import register
-from codemem.gateway.tool import Arguments, Call, Result, tool
+from codemem.gateway.tool import Arguments, Call, Result, Toolset, tool
 from memory import queries, services
 
 register(
@@ -64,7 +64,7 @@ class ProposalsResult(Result):
     total: int
 
 
-@tool(reads_only=True)
+@tool(Toolset.CURATION, reads_only=True)
 def list_proposals(call: Call, arguments: ProposalsArguments) -> ProposalsResult:
     """List what consolidation and reconciling propose about memories and a person has to decide:
     merge, supersede, forget, share with more people. Newest first.
@@ -119,7 +119,7 @@ class DecideResult(Result):
     memory_ids: list[UUID]
 
 
-@tool(reads_only=False, destructive=True)
+@tool(Toolset.CURATION, reads_only=False, destructive=True)
 def decide_proposal(call: Call, arguments: DecideArguments) -> DecideResult:
     """Carry out a proposal of list_proposals, or turn it down. Only when a person says so: your own
     memories, or with the role maintainer.

@@ -11,7 +11,7 @@ from pydantic import Field
 from codemem.accounts.values import Action
 from codemem.gateway import scope as scopes
 from codemem.gateway.errors import register
-from codemem.gateway.tool import Arguments, Call, Result, tool
+from codemem.gateway.tool import Arguments, Call, Result, Toolset, tool
 from memory import modes, services
 from memory.extracting import tokens_of
 from memory.recall import QueryInvalid
@@ -137,7 +137,11 @@ class RecallResult(Result):
     note: str | None = None
 
 
-@tool(reads_only=True, core=True)
+@tool(
+    Toolset.MEMORY,
+    reads_only=True,
+    core=("query", "mode", "k", "memory_type", "tags", "as_of", "paths", "max_tokens"),
+)
 def recall(call: Call, arguments: RecallArguments) -> RecallResult:
     """Ask what the team knows: decisions, rules, known failures and fixes, preferences. Use it
     before you change code you did not write and whenever something looks odd on purpose. Returns

@@ -10,7 +10,7 @@ from codemem.accounts.values import Action
 from codemem.gateway import scope as scopes
 from codemem.gateway import views
 from codemem.gateway.errors import register
-from codemem.gateway.tool import Call, CodeArguments, Result, tool
+from codemem.gateway.tool import Call, CodeArguments, Result, Toolset, tool
 from codemem.gateway.views import CodeResult, NodeView
 from graph.impact import Risk
 from indexing import review
@@ -163,7 +163,7 @@ class Reviewed:
         return _result(self.review, self.place, self.code)
 
 
-@tool(reads_only=True)
+@tool(Toolset.REVIEW, reads_only=True, core=("diff", "base"))
 def review_diff(call: Call, arguments: ReviewArguments) -> ReviewResult:
     """Ask what a diff touches before you commit or merge it: changed symbols, who depends on them
     (direct and farther), tests to run, memories about that code, and a risk of 0 to 100 with its

@@ -8,7 +8,7 @@ from pydantic import Field
 from codemem.accounts.values import Action
 from codemem.gateway import scope as scopes
 from codemem.gateway.errors import NotFound
-from codemem.gateway.tool import Call, CodeArguments, Result, tool
+from codemem.gateway.tool import Call, CodeArguments, Result, Toolset, tool
 from codemem.gateway.views import CodeResult
 from indexing.crossing import queries as crossing
 from indexing.crossing.queries import CrossingFilter
@@ -129,7 +129,7 @@ class CrossResult(CodeResult):
     note: str | None = None
 
 
-@tool(reads_only=True)
+@tool(Toolset.ARCHITECTURE, reads_only=True)
 def get_cross_repo(call: Call, arguments: CrossArguments) -> CrossResult:
     """Show what crosses the repository's border: the packages it makes and depends on, its HTTP
     endpoints, the requests it sends, the topics it publishes and subscribes to, and the edges to
@@ -179,7 +179,7 @@ class LinksResult(Result):
     links: list[CrossEdgeView]
 
 
-@tool(reads_only=True)
+@tool(Toolset.ARCHITECTURE, reads_only=True)
 def find_service_links(call: Call, arguments: LinksArguments) -> LinksResult:
     """Find who answers and who calls an endpoint, who publishes and who consumes a topic, who
     depends on a package: in all repositories of the namespace. Use it before you change one.

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from codemem.accounts.values import Action
 from codemem.gateway import scope as scopes
 from codemem.gateway.errors import ArgumentsInvalid, register
-from codemem.gateway.tool import Arguments, Call, Result, sentence_of, tool
+from codemem.gateway.tool import Arguments, Call, Result, Toolset, sentence_of, tool
 from memory import services
 from memory.anchors import Citation, citation
 from memory.values import (
@@ -130,7 +130,22 @@ class StoreResult(StoredView):
     scope: scopes.ScopeEcho
 
 
-@tool(reads_only=False, idempotent=True, core=True)
+@tool(
+    Toolset.MEMORY,
+    reads_only=False,
+    idempotent=True,
+    core=(
+        "content",
+        "memory_type",
+        "rationale",
+        "anchors",
+        "tags",
+        "links",
+        "supersedes",
+        "visibility",
+        "importance",
+    ),
+)
 def store_memory(call: Call, arguments: StoreArguments) -> StoreResult:
     """Remember a decision, rule, failure and its fix, preference or other lasting fact for the
     team. Use it when something was decided or learned that the next session must know; not for
@@ -171,7 +186,7 @@ class StoreManyResult(Result):
     results: list[ItemView]
 
 
-@tool(reads_only=False, idempotent=True)
+@tool(Toolset.MEMORY, reads_only=False, idempotent=True)
 def store_memories(call: Call, arguments: StoreManyArguments) -> StoreManyResult:
     """Remember up to 20 things at once, as at the end of a session. Each item has an outcome of its
     own; one that is refused loses none of the others, and sending all of them again is safe.

@@ -19,7 +19,7 @@ from codemem.gateway.past import (
     moment_view,
     past_node,
 )
-from codemem.gateway.tool import Call, CodeArguments, Result, tool
+from codemem.gateway.tool import Call, CodeArguments, Result, Toolset, tool
 from codemem.gateway.views import CodeResult, EdgeView, MemoryView, NodeView
 from graph import file_search, search
 from graph import queries as graph
@@ -111,7 +111,7 @@ class SearchResult(Result):
     note: str | None = None
 
 
-@tool(reads_only=True, core=True)
+@tool(Toolset.CODE, reads_only=True, core=("query", "k", "mode", "kind", "path_prefix", "files"))
 def search_code(call: Call, arguments: SearchArguments) -> SearchResult:
     """Find symbols and sections of documents by what they are called or what they do. Use it when
     you do not know the name to look for: `text` matches words of names, signatures and
@@ -200,7 +200,7 @@ class SymbolInfoResult(CodeResult):
     last_changed: CommitInfo | None = None
 
 
-@tool(reads_only=True)
+@tool(Toolset.CODE, reads_only=True, core=("qualified_name", "include_dependencies"))
 def get_symbol_info(call: Call, arguments: SymbolInfoArguments) -> SymbolInfoResult:
     """Look up one symbol or file: where it is, its signature and documentation, how many use it,
     and what the team remembers about it.
@@ -251,7 +251,7 @@ class SymbolGraphResult(CodeResult):
     truncated: bool
 
 
-@tool(reads_only=True, core=True)
+@tool(Toolset.CODE, reads_only=True, core=("qualified_name", "depth", "direction"))
 def get_symbol_graph(call: Call, arguments: SymbolGraphArguments) -> SymbolGraphResult:
     """Show who uses a symbol (`in`), what it uses (`out`), and who is affected up to `depth` steps
     away. Use it before you change or remove something: the callers you have not seen are here.
@@ -310,7 +310,7 @@ class TraverseResult(CodeResult):
     truncated: bool
 
 
-@tool(reads_only=True)
+@tool(Toolset.CODE, reads_only=True)
 def graph_traverse(call: Call, arguments: TraverseArguments) -> TraverseResult:
     """Walk from one symbol, file or memory over code and memory edges; each visit says by which
     edge it was reached. For the dependents of a symbol get_symbol_graph is shorter. With `at`: over

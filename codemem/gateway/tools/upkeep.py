@@ -15,7 +15,7 @@ from codemem.embedding import EmbeddingUnavailable, reembedding
 from codemem.gateway import health, statistics
 from codemem.gateway import scope as scopes
 from codemem.gateway.reembedding import ChangeView, change_view
-from codemem.gateway.tool import Arguments, Call, CodeArguments, Result, registry, tool
+from codemem.gateway.tool import Arguments, Call, CodeArguments, Result, Toolset, registry, tool
 from codemem.gateway.tools.consolidation import ConsolidationRunView, latest_runs
 from graph import queries as graph
 from indexing import queries as indexing
@@ -90,7 +90,7 @@ class StatusResult(Result):
     notes: list[str] | None = None
 
 
-@tool(reads_only=True)
+@tool(Toolset.ADMINISTRATION, reads_only=True)
 def codemem_status(call: Call, arguments: StatusArguments) -> StatusResult:
     """Report how the server is: what it holds for you, which commit of the repository it shows,
     whether its parts answer, what waits in the queues, and calls and latency of each tool over all
@@ -150,7 +150,7 @@ class ListResult(Result):
     namespaces: list[NamespaceView]
 
 
-@tool(reads_only=True)
+@tool(Toolset.ADMINISTRATION, reads_only=True)
 def list_namespaces(call: Call, arguments: ListArguments) -> ListResult:
     """List the namespaces you belong to (or only the one named, or those that have the repository
     named), with your role, their repositories, and how many memories they hold.
