@@ -59,6 +59,9 @@ bench-code-memory: setup  ## Ask where real commits' changes would go; against B
 bench-consolidation: setup  ## Run and undo each consolidation cycle on 10,000 memories of real commit messages
 	@deploy/bench_consolidation.sh
 
+bench-portability: setup  ## Export, wipe, import and export 10,000 memories over HTTP; the same bytes?
+	@deploy/bench_portability.sh
+
 bench-memory: setup  ## What recall finds of LoCoMo's evidence (LOCOMO=its json; held out: deploy/bench_memory.sh --held-out)
 	@deploy/bench_memory.sh
 
@@ -74,4 +77,4 @@ lock: setup  ## Write requirements.lock anew from pyproject.toml
 setup:
 	@deploy/server.sh setup
 
-.PHONY: help up down status env logs test check bench bench-graph bench-index indexers test-scip bench-history bench-pushes bench-http bench-code-memory bench-consolidation bench-memory bench-scale conformance lock setup
+.PHONY: help up down status env logs test check bench bench-graph bench-index indexers test-scip bench-history bench-pushes bench-http bench-code-memory bench-consolidation bench-memory bench-portability bench-scale conformance lock setup

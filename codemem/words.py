@@ -279,6 +279,8 @@ def _quoted_names(quoted: str) -> Iterator[str]:
 
 def _bare_names(bare: str) -> Iterator[str]:
     """Yield what a run of characters names: itself, a path with its local name, or pieces."""
+    if bare.isalpha() and bare.islower():
+        return  # most of every text: a plain word is no name of code
     if call := _CALL.fullmatch(bare):
         yield call[1]
         return

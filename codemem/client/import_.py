@@ -42,6 +42,7 @@ _COUNTED: Final = (
     ("duplicates", "duplicates passed over"),
     ("mapped", "under another id"),
     ("redacted", "with secrets or hidden signs taken out"),
+    ("queued", "waiting for a person, because they give orders to agents"),
     ("links", "links"),
     ("settings", "settings"),
     ("reviews", "proposals"),

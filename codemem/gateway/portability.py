@@ -72,6 +72,7 @@ class ReportView(Result):
     duplicates: int
     mapped: int
     redacted: int
+    queued: int
     links: int
     settings: int
     reviews: int

@@ -4,7 +4,7 @@ Unlike the other queries these look at identities, not at what a view shows: cod
 keeps its name, so that what was said about it can be carried elsewhere and back.
 """
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -87,42 +87,58 @@ def names_of(*, vertices: Iterable[int]) -> dict[int, CodeName]:
 
 
 def vertices_named(*, namespace_id: UUID, names: Collection[CodeName]) -> dict[CodeName, int]:
-    """Return the vertices that those names have in this namespace; unknown ones are left out."""
-    found: dict[CodeName, int] = {}
+    """Return the vertices that those names have in this namespace; unknown ones are left out.
+
+    Two queries for each repository that is named, and one for what is of none.
+    """
+    by_repository: dict[UUID | None, list[CodeName]] = {}
     for name in names:
-        if name.repository_id is None:
-            vertex = _entity(namespace_id, name)
+        by_repository.setdefault(name.repository_id, []).append(name)
+    found: dict[CodeName, int] = {}
+    for repository_id, some in by_repository.items():
+        if repository_id is None:
+            found |= _entities(namespace_id, some)
         else:
-            vertex = _code(name.repository_id, name)
-        if vertex is not None:
-            found[name] = vertex
+            found |= _files(repository_id, [name for name in some if name.kind == _FILE_KIND])
+            found |= _symbols(repository_id, [name for name in some if name.kind != _FILE_KIND])
     return found
 
 
-def _code(repository_id: UUID, name: CodeName) -> int | None:
-    if name.kind == _FILE_KIND:
-        rows = SourceFile.objects.filter(
-            repository_id=repository_id, path=name.id.removeprefix("file:")
-        )
-        key = rows.values_list("pk", flat=True).first()
-        return None if key is None else graph_id(label=VertexLabel.FILE, key=key)
-    for path, local_name, ordinal in symbol_readings(name.id.removeprefix("sym:")):
-        symbols = Symbol.objects.filter(
-            repository_id=repository_id,
-            path=path,
-            local_name=local_name,
-            kind=name.kind,
-            ordinal=ordinal,
-        )
-        if key := symbols.values_list("pk", flat=True).first():
-            return graph_id(label=VertexLabel.SYMBOL, key=key)
-    return None
+def _files(repository_id: UUID, names: Sequence[CodeName]) -> dict[CodeName, int]:
+    if not names:
+        return {}
+    paths = {name.id.removeprefix("file:"): name for name in names}
+    rows = SourceFile.objects.filter(repository_id=repository_id, path__in=list(paths))
+    return {
+        paths[path]: graph_id(label=VertexLabel.FILE, key=key)
+        for path, key in rows.values_list("path", "pk")
+    }
 
 
-def _entity(namespace_id: UUID, name: CodeName) -> int | None:
-    rows = Entity.objects.filter(namespace_id=namespace_id, key=name.id).order_by("label", "pk")
-    for entity in rows:
+def _symbols(repository_id: UUID, names: Sequence[CodeName]) -> dict[CodeName, int]:
+    readings = {name: list(symbol_readings(name.id.removeprefix("sym:"))) for name in names}
+    read = {reading for some in readings.values() for reading in some}
+    if not read:
+        return {}
+    rows = Symbol.objects.filter(
+        repository_id=repository_id,
+        path__in={path for path, _, _ in read},
+        local_name__in={local for _, local, _ in read},
+    ).values_list("path", "local_name", "ordinal", "kind", "pk")
+    keys = {tuple(key): pk for *key, pk in rows}
+    found: dict[CodeName, int] = {}
+    for name, some in readings.items():
+        known = (keys.get((*reading, name.kind)) for reading in some)
+        if key := next(filter(None, known), None):
+            found[name] = graph_id(label=VertexLabel.SYMBOL, key=key)
+    return found
+
+
+def _entities(namespace_id: UUID, names: Sequence[CodeName]) -> dict[CodeName, int]:
+    rows = Entity.objects.filter(namespace_id=namespace_id, key__in=[name.id for name in names])
+    found: dict[tuple[str, str], int] = {}
+    for entity in rows.order_by("label", "pk"):
         label = VertexLabel(entity.label)
-        if label.node_kind.value == name.kind:
-            return graph_id(label=label, key=entity.pk)
-    return None
+        vertex = graph_id(label=label, key=entity.pk)
+        found.setdefault((entity.key, label.node_kind.value), vertex)
+    return {name: found[name.id, name.kind] for name in names if (name.id, name.kind) in found}

@@ -24,7 +24,9 @@ from graph.services.link_rows import (
 )
 from graph.services.links import (
     ensure_memory_vertex,
+    ensure_memory_vertices,
     link,
+    put_ties,
     unlink,
     unlink_memory,
 )
@@ -67,6 +69,7 @@ __all__ = [
     "drop_overlay",
     "ensure_entities",
     "ensure_memory_vertex",
+    "ensure_memory_vertices",
     "ensure_vector_indexes",
     "expire_overlays",
     "forget_branch",
@@ -80,6 +83,7 @@ __all__ = [
     "put",
     "put_delta",
     "put_link_rows",
+    "put_ties",
     "rank_namespace",
     "rank_repository",
     "record_events",

@@ -16,6 +16,7 @@ from memory.services import editing, rights, storing
 from memory.services.retirement import MemoryTaken
 from memory.services.standing import StateUnfit
 from memory.services.versioning import MemoryChanged, apply_snapshot
+from memory.values import StoreAction
 from memory.wording import MemoryInvalid
 
 # What a file changes, by its name there and on the row; everything else of a memory has operations
@@ -33,6 +34,7 @@ EDITABLE: Mapping[str, str] = {
 }
 _KEPT = ("state", "visibility", "repository", "branch", "expires_at", "pinned")
 _DEFAULT_TYPE = "context"
+_CREATING = frozenset({StoreAction.CREATED, StoreAction.CONFLICT, StoreAction.QUEUED})
 _DEFAULTS: Mapping[str, object] = {"importance": 0.5, "confidence": 1.0}
 
 
@@ -70,10 +72,11 @@ def _take(restoration: Restoration, target: Target, number: int, given: Record) 
 
 def _store(restoration: Restoration, target: Target, record: Record) -> None:
     """Store a file that was never exported; the same words again are the same memory."""
-    record = restoration.fit(record)
-    fields = Fields(record)
+    fit = restoration.fit(record)
+    fields = Fields(fit.record)
     if target.dry_run:
         restoration.report.created += 1
+        restoration.report.queued += bool(fit.orders)
         return
     outcome = storing.store_memory(
         caller=target.caller,
@@ -88,14 +91,15 @@ def _store(restoration: Restoration, target: Target, record: Record) -> None:
         expires_at=fields.time("expires_at"),
         now=target.now,
     )
-    if outcome.action == "created":
+    if outcome.action in _CREATING:
         restoration.report.created += 1
+        restoration.report.queued += outcome.action == StoreAction.QUEUED
     else:
         restoration.report.unchanged += 1
 
 
 def _refine(restoration: Restoration, target: Target, memory: Memory, given: Record) -> None:
-    record = restoration.fit(given)
+    record = restoration.fit(given, can_wait=False).record
     here = reading.fields_of(memory, restoration.names)
     changed = _differing(record, here)
     if not changed:

@@ -15,8 +15,9 @@ from codemem.accounts.values import Action
 from memory.portability import tables, vault
 from memory.portability.edits import take_edits
 from memory.portability.exporting import Format
-from memory.portability.records import Line, lines
+from memory.portability.records import Kind, Line, lines
 from memory.portability.restoring import Report, Restoration, Target
+from memory.portability.ties import Ties
 from memory.services.rights import require
 
 AT_ONCE = 200
@@ -40,12 +41,14 @@ def import_file(*, target: Target, form: Format, file: BinaryIO, first_line: int
     namespace = target.namespace
     require(caller=target.caller, action=Action.WRITE_MEMORY, namespace_id=namespace.pk)
     restoration = Restoration(target)
+    ties = Ties(restoration, target)
     for batch in _batches(_lines(form, file, first_line=first_line)):
         if form in {Format.CSV, Format.MARKDOWN}:
             take_edits(restoration, target, batch)
         else:
-            restoration.take(batch)
+            _take(restoration, ties, batch)
     report = restoration.report
+    report.problems.sort(key=lambda problem: problem.line)
     if not target.dry_run:
         accounts.record(
             actor=target.caller.username,
@@ -57,10 +60,35 @@ def import_file(*, target: Target, form: Format, file: BinaryIO, first_line: int
                 "format": form.value,
                 "created": report.created,
                 "changed": report.changed,
+                **({"queued": report.queued} if report.queued else {}),
                 "refused": report.problem_count,
             },
         )
     return report
+
+
+def _take(restoration: Restoration, ties: Ties, lines: Sequence[Line]) -> None:
+    """Take some lines of an archive, in their order; memories first make what links tie."""
+    for line in lines:
+        if line.record is None:
+            restoration.report.refuse(line.number, line.problem)
+    read = [line for line in lines if line.record is not None]
+    for kind, group in itertools.groupby(read, key=_kind_of):
+        match kind:
+            case Kind.MEMORY:
+                restoration.take_memories(list(group))
+            case Kind.LINK:
+                ties.take_links(list(group))
+            case Kind.SUCCESSION:
+                ties.take_successions(list(group))
+            case _:
+                for line in group:
+                    restoration.take_other(line.number, line.record or {})
+
+
+def _kind_of(line: Line) -> object:
+    kind = (line.record or {}).get("record", Kind.MEMORY)
+    return kind if isinstance(kind, str) else None
 
 
 def _lines(form: Format, file: BinaryIO, *, first_line: int) -> Iterator[Line]:

@@ -94,14 +94,14 @@ def records(selection: Selection) -> Iterator[Record]:
     yield from memory_records(selection, names)
     for chunk in _chunks(selection.memories().only("number", "retired_links", "superseded_by")):
         yield from _links(selection, chunk, names)
-    for memory in _rows(selection.memories().filter(superseded_by__isnull=False)):
-        by = memory.superseded_by_id
-        if by is not None and selection.memories().filter(pk=by).exists():
-            yield {
-                "record": Kind.SUCCESSION,
-                "memory": str(memory.pk),
-                "by": str(by),
-            }
+    for chunk in _chunks(
+        selection.memories().filter(superseded_by__isnull=False).only("superseded_by")
+    ):
+        shown = selection.memories().filter(pk__in=[memory.superseded_by_id for memory in chunk])
+        keys = set(shown.values_list("pk", flat=True))
+        for memory in chunk:
+            if (by := memory.superseded_by_id) in keys:
+                yield {"record": Kind.SUCCESSION, "memory": str(memory.pk), "by": str(by)}
     if selection.is_whole:
         yield from _reviews(selection, names)
 

@@ -22,17 +22,16 @@ from codemem.accounts.values import Action, Caller
 from codemem.embedding import EmbeddingUnavailable
 from graph import services as graph
 from graph.models import Repository
-from graph.queries.identities import CodeName, vertices_named
-from graph.values import VertexLabel, graph_id, key_of, label_of
 from memory import queries
 from memory.models import Anchor, Feedback, Memory, MemoryUse, MemoryVersion, ReviewItem
 from memory.portability import reading
 from memory.portability.records import SCHEMA, Fields, Kind, Line, Record, RecordInvalid, encoded
 from memory.safety import Screen
 from memory.services.naming import entities_of_memory, note_new_entities
+from memory.services.review import propose
 from memory.services.rights import NamespaceUnknown
 from memory.services.versioning import content_hash, words_of_memory
-from memory.values import MemoryType, RelationshipKind, Visibility
+from memory.values import MemoryType, Visibility
 from memory.wording import MemoryInvalid, valid_content, valid_tags
 
 MAXIMUM_PROBLEMS = 200
@@ -40,8 +39,15 @@ SOURCE = "import"
 
 _FUTURE_ALLOWED = timedelta(days=1)
 _LONGEST = {"branch": 255, "agent": 100, "model": 100, "session": 200, "idempotency_key": 200}
-_NAME_LENGTH = 150
-_WITHOUT_VERTEX = frozenset({Memory.State.RETIRED, Memory.State.EXPIRED, Memory.State.SUPERSEDED})
+NAME_LENGTH = 150
+_WITHOUT_VERTEX = frozenset(
+    {
+        Memory.State.PROPOSED,
+        Memory.State.RETIRED,
+        Memory.State.EXPIRED,
+        Memory.State.SUPERSEDED,
+    }
+)
 # Where people write: in a memory, and in the lists that hang on it.
 _WRITTEN = frozenset(
     {"content", "rationale", "alternatives", "acceptance_criteria", "evidence", "tags"}
@@ -53,6 +59,15 @@ _WRITTEN_PARTS: Mapping[str, frozenset[str]] = {
 }
 # What may differ between a memory and its record without the memory saying anything else.
 _NO_DIFFERENCE = frozenset({"id", "version", "updated_at", "author", "source"})
+# One statement; a CASE for each of hundreds of rows took longer than writing them.
+_UPDATED_AT = (
+    "UPDATE memory_memory SET updated_at = given.at"
+    " FROM unnest(%s::uuid[], %s::timestamptz[]) AS given (key, at) WHERE id = given.key"
+)
+_ANCHORED_AT = (
+    "UPDATE memory_anchor SET created_at = given.at"
+    " FROM unnest(%s::uuid[], %s::timestamptz[]) AS given (key, at) WHERE id = given.key"
+)
 log = structlog.get_logger(__name__)
 
 
@@ -74,6 +89,7 @@ class Report:
     duplicates: int = 0
     mapped: int = 0
     redacted: int = 0
+    queued: int = 0
     links: int = 0
     settings: int = 0
     reviews: int = 0
@@ -110,6 +126,16 @@ class _Restored:
     feedback: list[Feedback] = field(default_factory=list)
     use: MemoryUse | None = None
     left_out: int = 0
+    # What orders it gives, if that is why it waits for a person.
+    orders: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fit:
+    """A record fit to keep, and the rules by which its texts order their readers about."""
+
+    record: Record
+    orders: tuple[str, ...]
 
 
 class Restoration:
@@ -119,33 +145,20 @@ class Restoration:
         self.report = Report()
         self._target = target
         self._namespace_id: UUID = target.namespace.pk
-        self._repositories = dict(
+        self.repositories = dict(
             Repository.objects.filter(namespace_id=self._namespace_id).values_list("name", "pk")
         )
-        self.names = {key: name for name, key in self._repositories.items()}
+        self.names = {key: name for name, key in self.repositories.items()}
         self._members = self._nameable_members()
         self._fingerprint: str | None = None
-        self._refuses_orders = policies.text(self._namespace_id, "memory.injection") != "flag"
-
-    def take(self, lines: Sequence[Line]) -> None:
-        """Take some lines of an archive, in their order; memories first make what links tie."""
-        memories: list[Line] = []
-        for line in lines:
-            if line.record is None:
-                self.report.refuse(line.number, line.problem)
-            elif line.record.get("record", Kind.MEMORY) == Kind.MEMORY:
-                memories.append(line)
-            else:
-                self.take_memories(memories)
-                memories = []
-                self._take_other(line.number, line.record)
-        self.take_memories(memories)
+        self._injection = policies.text(self._namespace_id, "memory.injection")
 
     def take_memories(self, lines: Sequence[Line]) -> None:
         """Restore memories, all in one transaction where nothing speaks against it."""
         if not lines:
             return
         drafts = self._without_the_same_words(self._drafts(lines))
+        self.report.queued += sum(1 for draft in drafts if draft.orders)
         self.report.mapped += sum(
             1 for draft in drafts if draft.memory.imported.get("id") is not None
         )
@@ -162,8 +175,8 @@ class Restoration:
     # --- Memories ---------------------------------------------------------------------------------
     def _drafts(self, lines: Sequence[Line]) -> list[_Restored]:
         asked = {key for line in lines if (key := _id_of(line.record or {}))}
-        keys = self.resolved(asked)
-        present = self.present(keys.values())
+        keys = self.resolved(asked | {key for line in lines for key in _successors(line.record)})
+        present = self.present(keys[key] for key in asked)
         drafts: dict[UUID, _Restored] = {}
         for line in lines:
             assert line.record is not None
@@ -174,7 +187,7 @@ class Restoration:
                 elif key in drafts:
                     self.report.refuse(line.number, f"The memory {key} is in the archive twice.")
                 else:
-                    drafts[key] = self._draft(line.number, key, line.record)
+                    drafts[key] = self._draft(line.number, keys, line.record)
             except (RecordInvalid, MemoryInvalid) as error:
                 self.report.refuse(line.number, str(error))
         return list(drafts.values())
@@ -208,14 +221,18 @@ class Restoration:
 
     def _compare(self, line: Line, memory: Memory) -> None:
         """Count a memory that is there already; tell when it says something else by now."""
-        record, _ = self._screened(line.record or {})
+        record, screen = self._screened(line.record or {})
         here = reading.fields_of(memory, self.names)
         there = reading.fields_of(self._memory(memory.pk, Fields(record)), self.names)
+        if screen.flags and memory.state == Memory.State.PROPOSED:
+            # It came with this line and waits here for a person.
+            there["state"] = here["state"]
         differing = [
             key
             for key in here
             if key not in _NO_DIFFERENCE
             and (key in record or key != "created_at")
+            and here[key] != there[key]
             and encoded({key: here[key]}) != encoded({key: there[key]})
         ]
         if not differing:
@@ -228,24 +245,30 @@ class Restoration:
             " it stays as it is.",
         )
 
-    def fit(self, given: Record) -> Record:
-        """Return a record as it may be kept; raise RecordInvalid for what is refused here."""
+    def fit(self, given: Record, *, can_wait: bool = True) -> Fit:
+        """Return a record as it may be kept; raise RecordInvalid for what is refused here.
+
+        A text that gives orders is named as such where it `can_wait` for a person.
+        """
         record, screen = self._screened(given)
-        if screen.flags and self._refuses_orders:
+        takes_orders = self._injection == "flag" or (can_wait and self._injection == "queue")
+        if screen.flags and not takes_orders:
             raise RecordInvalid(
                 f"The text gives orders to agents ({', '.join(screen.flags)}), which this"
                 " namespace takes from no file (memory.injection); store it by itself."
             )
         if screen.redactions or screen.hidden:
             self.report.redacted += 1
-        return record
+        return Fit(record=record, orders=tuple(screen.flags))
 
     def checked(self, record: Record) -> Memory:
         """Return a row with a record's fields, not written; raise RecordInvalid, MemoryInvalid."""
         return self._memory(Fields(record).id("id"), Fields(record))
 
-    def _draft(self, line: int, key: UUID, given: Record) -> _Restored:
-        fields = Fields(self.fit(given))
+    def _draft(self, line: int, keys: Mapping[UUID, UUID], given: Record) -> _Restored:
+        fit = self.fit(given)
+        fields = Fields(fit.record)
+        key = keys[fields.id("id")]
         memory = self._memory(key, fields)
         if key != fields.id("id"):
             memory.imported["id"] = str(fields.id("id"))
@@ -255,7 +278,9 @@ class Restoration:
             updated_at=fields.time("updated_at") or memory.created_at,
             use=_use(memory, fields.part("use")),
         )
-        draft.versions = [self._version(memory, part) for part in fields.parts("versions")]
+        if fit.orders and self._injection == "queue":
+            draft.orders = self._queued(memory, fit.orders)
+        draft.versions = [self._version(memory, part, keys) for part in fields.parts("versions")]
         numbers = [version.number for version in draft.versions]
         if len(set(numbers)) < len(numbers) or any(nr >= memory.version for nr in numbers):
             raise RecordInvalid("versions must have numbers of their own, below the memory's.")
@@ -267,6 +292,23 @@ class Restoration:
                 draft.left_out += 1
         return draft
 
+    def _queued(self, memory: Memory, orders: tuple[str, ...]) -> tuple[str, ...]:
+        """Have a memory that gives orders wait for a person; return the orders if it shall.
+
+        One that waits already came with its proposal. One that holds no more would begin to wait
+        again, so it stays as it is where a maintainer brings it, and nobody else does.
+        """
+        if memory.state == Memory.State.ACTIVE:
+            memory.state = Memory.State.PROPOSED
+            return orders
+        is_ended = memory.state != Memory.State.PROPOSED
+        if is_ended and not self._target.caller.can(Action.DELETE_ANY_MEMORY, self._namespace_id):
+            raise RecordInvalid(
+                f"The text gives orders to agents ({', '.join(orders)}) and is {memory.state}; only"
+                " a maintainer brings such in."
+            )
+        return ()
+
     def _memory(self, key: UUID, fields: Fields) -> Memory:
         now = self._target.now
         content = valid_content(
@@ -275,7 +317,7 @@ class Restoration:
         tags = list(valid_tags(fields.texts("tags")))
         repository_id = self.repository(fields.text("repository"))
         visibility = fields.one_of("visibility", Visibility, Visibility.NAMESPACE)
-        author_name = fields.text("author", self._target.caller.username, maximum=_NAME_LENGTH)
+        author_name = fields.text("author", self._target.caller.username, maximum=NAME_LENGTH)
         author_id = self._member(author_name)
         branch = fields.text("branch", maximum=_LONGEST["branch"])
         if repository_id is None and (branch or visibility == Visibility.REPOSITORY):
@@ -322,25 +364,24 @@ class Restoration:
             expires_at=fields.time("expires_at"),
             ended_at=fields.time("ended_at"),
             retired_at=fields.time("retired_at"),
-            retired_by=fields.text("retired_by", maximum=_NAME_LENGTH),
+            retired_by=fields.text("retired_by", maximum=NAME_LENGTH),
             embedding=vector,
             embedding_fingerprint=fingerprint,
         )
         memory.tokens = words_of_memory(memory)
         return memory
 
-    def _version(self, memory: Memory, fields: Fields) -> MemoryVersion:
+    def _version(self, memory: Memory, fields: Fields, keys: Mapping[UUID, UUID]) -> MemoryVersion:
         snapshot = dict(fields.object("snapshot"))
         name = snapshot.pop("repository", None)
-        repository_id = self._repositories.get(name) if isinstance(name, str) else None
+        repository_id = self.repositories.get(name) if isinstance(name, str) else None
         snapshot["repository_id"] = str(repository_id) if repository_id else None
         if isinstance(successor := snapshot.get("superseded_by_id"), str):
-            key = Fields({"id": successor}).id("id")
-            snapshot["superseded_by_id"] = str(self.resolved([key])[key])
+            snapshot["superseded_by_id"] = str(keys[Fields({"id": successor}).id("id")])
         valid_from, valid_to = fields.time("valid_from"), fields.time("valid_to")
         if valid_from is None or valid_to is None or valid_to < valid_from:
             raise RecordInvalid("A version needs valid_from and valid_to, in this order.")
-        name = fields.text("by", maximum=_NAME_LENGTH)
+        name = fields.text("by", maximum=NAME_LENGTH)
         return MemoryVersion(
             memory=memory,
             number=fields.count("number"),
@@ -469,33 +510,44 @@ class Restoration:
         for memory, number in zip(rows, _numbers(len(rows)), strict=True):
             memory.number = number
         Memory.objects.bulk_create(rows)
-        for draft in drafts:
-            draft.memory.updated_at = draft.updated_at
-        Memory.objects.bulk_update(rows, ["updated_at"])
+        _set_times(_UPDATED_AT, [(row.memory.pk, row.updated_at) for row in drafts])
         MemoryVersion.objects.bulk_create(row for draft in drafts for row in draft.versions)
         Feedback.objects.bulk_create(row for draft in drafts for row in draft.feedback)
         MemoryUse.objects.bulk_create(draft.use for draft in drafts if draft.use)
         anchors = [pair for draft in drafts for pair in draft.anchors]
         Anchor.objects.bulk_create(anchor for anchor, _ in anchors)
-        for anchor, created_at in anchors:
-            anchor.created_at = created_at
-        Anchor.objects.bulk_update([anchor for anchor, _ in anchors], ["created_at"])
-        for memory in rows:
-            if memory.state not in _WITHOUT_VERTEX:
-                self._vertex(memory)
+        _set_times(_ANCHORED_AT, [(anchor.pk, at) for anchor, at in anchors])
+        self.make_vertices(memory for memory in rows if memory.state not in _WITHOUT_VERTEX)
         note_new_entities([(memory, entities_of_memory(memory)) for memory in rows])
+        for draft in drafts:
+            self._propose(draft)
         self.report.created += len(rows)
         self.report.left_out += sum(draft.left_out for draft in drafts)
 
+    def _propose(self, draft: _Restored) -> None:
+        if not draft.orders:
+            return
+        propose(
+            namespace_id=self._namespace_id,
+            kind=ReviewItem.Kind.NEW,
+            memory_ids=[draft.memory.pk],
+            proposal={"operation": "activate", "arguments": {}},
+            reason=f"Its text, which was imported, gives orders to agents"
+            f" ({', '.join(draft.orders)}).",
+            confidence=0.2,
+            proposed_by=self._target.caller.username,
+            now=self._target.now,
+            repository_id=draft.memory.repository_id,
+        )
+
     # --- What is not a memory ---------------------------------------------------------------------
-    def _take_other(self, number: int, record: Record) -> None:
+    def take_other(self, number: int, record: Record) -> None:
+        """Take the header, settings or a proposal of an archive."""
         take = {
-            Kind.HEADER: self._take_header,
-            Kind.SETTINGS: self._take_settings,
-            Kind.LINK: self._take_link,
-            Kind.SUCCESSION: self._take_succession,
-            Kind.REVIEW: self._take_review,
-        }.get(record["record"])
+            str(Kind.HEADER): self._take_header,
+            str(Kind.SETTINGS): self._take_settings,
+            str(Kind.REVIEW): self._take_review,
+        }.get(str(record["record"]))
         try:
             if take is None:
                 raise RecordInvalid(f"There is no record {str(record['record'])[:40]!r}.")  # noqa: TRY301
@@ -531,87 +583,6 @@ class Restoration:
             self.report.left_out += len(wanted)
             self.report.refuse(number, f"Settings are left out. {error}")
 
-    def _take_link(self, number: int, fields: Fields) -> None:
-        source, target = fields.part("source"), fields.part("target")
-        if source is None or target is None:
-            raise RecordInvalid("A link needs a source and a target.")
-        kind = fields.one_of("kind", RelationshipKind, "")
-        ends = [self._end(source), self._end(target)]
-        if self._target.dry_run:
-            self.report.links += 1
-            return
-        missing = [
-            name for name, end in zip(("source", "target"), ends, strict=True) if end is None
-        ]
-        if missing:
-            self.report.left_out += 1
-            self.report.refuse(
-                number,
-                f"The {missing[0]} of a link is not here; import again when it is"
-                " (code: when its repository is indexed).",
-            )
-            return
-        tie = {
-            "source": ends[0],
-            "target": ends[1],
-            "kind": kind,
-            "weight": fields.share("weight", 1.0),
-        }
-        if keeper := fields.optional_id("kept_by"):
-            self._keep_link(self.resolved([keeper])[keeper], tie)
-        else:
-            self._tie(tie, by=fields.text("by", maximum=_NAME_LENGTH), at=fields.count("at"))
-        self.report.links += 1
-
-    def _end(self, fields: Fields) -> int | None:
-        if key := fields.optional_id("memory"):
-            if self._target.dry_run:
-                return 0
-            memory = self.present([self.resolved([key])[key]])
-            return next((_vertex_of(row) for row in memory.values()), None)
-        repository = fields.text("repository")
-        repository_id = self._repositories.get(repository)
-        if repository and repository_id is None:
-            return None
-        name = CodeName(repository_id, fields.text("id"), fields.text("kind"))
-        return vertices_named(namespace_id=self._namespace_id, names=[name]).get(name)
-
-    def _tie(self, tie: dict[str, Any], *, by: str, at: int) -> None:
-        for memory in Memory.objects.filter(
-            namespace_id=self._namespace_id,
-            number__in=[key_of(tie[end]) for end in ("source", "target") if _is_memory(tie[end])],
-        ):
-            self._vertex(memory)
-        try:
-            graph.link(
-                namespace_id=self._namespace_id,
-                actor=by,
-                now=datetime.fromtimestamp(at, tz=self._target.now.tzinfo),
-                **tie,
-            )
-        except graph.NodeUnknown as error:
-            raise RecordInvalid(f"A link leads to code that the graph lacks: {error}") from error
-
-    def _keep_link(self, keeper: UUID, tie: dict[str, Any]) -> None:
-        """Put a link beside the retired memory with which it will come back."""
-        rows = queries.visible_memories(
-            caller=self._target.caller, now=self._target.now, include_inactive=True
-        ).filter(namespace_id=self._namespace_id)
-        memory = rows.select_for_update(of=("self",)).filter(pk=keeper).first()
-        if memory is not None and tie not in memory.retired_links:
-            links = [*memory.retired_links, tie]
-            Memory.objects.filter(pk=memory.pk).update(retired_links=links)
-
-    def _take_succession(self, _number: int, fields: Fields) -> None:
-        keys = self.resolved([fields.id("memory"), fields.id("by")])
-        memory, by = keys[fields.id("memory")], keys[fields.id("by")]
-        if self._target.dry_run:
-            return
-        present = self.present([memory, by])
-        if memory not in present or by not in present:
-            raise RecordInvalid("One of the two memories is not here.")
-        Memory.objects.filter(pk=memory, superseded_by=None).update(superseded_by=by)
-
     def _take_review(self, _number: int, fields: Fields) -> None:
         """Restore a proposal for whoever may decide it; one about mapped memories is left out."""
         key = fields.id("id")
@@ -644,10 +615,10 @@ class Restoration:
             reason=fields.text("reason"),
             confidence=fields.share("confidence", 0.5),
             fingerprint=fingerprint,
-            proposed_by=fields.text("proposed_by", maximum=_NAME_LENGTH),
+            proposed_by=fields.text("proposed_by", maximum=NAME_LENGTH),
             created_at=created_at or self._target.now,
             state=fields.one_of("state", tuple(ReviewItem.State.values), ""),
-            decided_by=fields.text("decided_by", maximum=_NAME_LENGTH),
+            decided_by=fields.text("decided_by", maximum=NAME_LENGTH),
             decided_at=fields.time("decided_at"),
             decision_note=fields.text("decision_note"),
         )
@@ -665,20 +636,22 @@ class Restoration:
                 record[name] = [_part_screened(part, written, screen) for part in parts]
         return record, screen
 
-    def _vertex(self, memory: Memory) -> None:
-        graph.ensure_memory_vertex(
-            namespace_id=self._namespace_id, number=memory.number, memory_id=memory.pk
+    def make_vertices(self, memories: Iterable[Memory]) -> None:
+        """Make the vertices of memories, as far as they are not there."""
+        graph.ensure_memory_vertices(
+            namespace_id=self._namespace_id,
+            memories={memory.number: memory.pk for memory in memories},
         )
 
     def repository(self, name: str) -> UUID | None:
         """Return the id of the namespace's repository of that name; raise RecordInvalid."""
         if not name:
             return None
-        if name not in self._repositories:
+        if name not in self.repositories:
             raise RecordInvalid(
                 f"There is no repository {name[:80]!r} in this namespace; register it first."
             )
-        return self._repositories[name]
+        return self.repositories[name]
 
     def _member(self, username: str) -> int | None:
         return self._members.get(username)
@@ -690,6 +663,16 @@ class Restoration:
             return {caller.username: caller.user_id}
         rows = Membership.objects.filter(namespace_id=self._namespace_id)
         return {caller.username: caller.user_id, **dict(rows.values_list("user__username", "user"))}
+
+
+def _successors(record: Record | None) -> Iterable[UUID]:
+    """Yield the ids that a memory's versions name, as far as they are ids."""
+    versions = (record or {}).get("versions")
+    for version in versions if isinstance(versions, list) else ():
+        snapshot = version.get("snapshot") if isinstance(version, dict) else None
+        if isinstance(snapshot, dict) and isinstance(key := snapshot.get("superseded_by_id"), str):
+            found = _id_of({"id": key})
+            yield from [found] if found else []
 
 
 def _id_of(record: Record) -> UUID | None:
@@ -725,17 +708,16 @@ def _use(memory: Memory, fields: Fields | None) -> MemoryUse | None:
     )
 
 
+def _set_times(statement: str, times: Sequence[tuple[Any, datetime]]) -> None:
+    """Give rows the times of the archive where the model has set those of the writing."""
+    if times:
+        with connection.cursor() as cursor:
+            cursor.execute(statement, [[key for key, _ in times], [at for _, at in times]])
+
+
 def _numbers(count: int) -> list[int]:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT nextval('memory_memory_number') FROM generate_series(1, %s::int)", [count]
         )
         return [row[0] for row in cursor.fetchall()]
-
-
-def _vertex_of(memory: Memory) -> int:
-    return graph_id(label=VertexLabel.MEMORY, key=memory.number)
-
-
-def _is_memory(vertex: int) -> bool:
-    return label_of(vertex) is VertexLabel.MEMORY
