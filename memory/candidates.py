@@ -151,7 +151,8 @@ def nearest(
     """
     _widen_index_scans()
     vectors, words = _indexed(query, vector)
-    found: dict[str, list[Ranked]] = {"vector": [], "words": [], "session": [], "time": []}
+    names = ("vector", "words", "session", "time", "version")
+    found: dict[str, list[Ranked]] = {name: [] for name in names}
     if vector is not None:
         for keys in _apart(query.namespace_ids, vectors):
             rows = answering(caller=caller, query=query, namespace_ids=keys, now=now)
@@ -163,6 +164,8 @@ def nearest(
             found["words"] += _by_words(rows, terms, namespace_id=own)
             found["session"] += nearest_in_session(rows, terms, namespace_ids=keys)
             found["time"] += _in_times(rows, terms, spans)
+            if query.as_of is not None:
+                found["version"] += nearest_of_then(rows, terms, at=query.as_of)
     generators: dict[UUID, set[str]] = {}
     for name, ranked in found.items():
         for _, key in sorted(ranked)[:PER_GENERATOR]:
@@ -235,6 +238,27 @@ def nearest_in_session(
         context__namespace_id__in=namespace_ids,
         context__tokens__gt="",
         context__lexemes__matches_any=terms,
+    ).annotate(distance=rank)
+    return ranked.order_by("distance", "-pk").values_list("distance", "pk")[:PER_GENERATOR]
+
+
+def nearest_of_then(
+    rows: QuerySet[Memory], terms: Sequence[str], *, at: datetime
+) -> QuerySet[Memory, Ranked]:
+    """Return (negative rank, id) by the words of the versions that held at a time.
+
+    Only of what has changed since: what has not is found by its present words.
+    """
+    rank = Func(
+        F("versions__lexemes"),
+        Value(to_or_tsquery(terms)),
+        template="-ts_rank(%(expressions)s::tsquery)",
+        output_field=FloatField(),
+    )
+    ranked = rows.filter(
+        versions__valid_from__lte=at,
+        versions__valid_to__gt=at,
+        versions__lexemes__matches_any=terms,
     ).annotate(distance=rank)
     return ranked.order_by("distance", "-pk").values_list("distance", "pk")[:PER_GENERATOR]
 

@@ -296,7 +296,7 @@ def _of_then(pool: Sequence[_Candidate], at: datetime) -> list[_Candidate]:
     held = []
     for one in pool:
         snapshot = then.get(one.row.id)
-        if snapshot is None or not _held(snapshot):
+        if snapshot is None or not _held(snapshot, at):
             continue
         if snapshot["content"] == one.row.content:
             held.append(one)
@@ -313,9 +313,15 @@ def _of_then(pool: Sequence[_Candidate], at: datetime) -> list[_Candidate]:
     return held
 
 
-def _held(snapshot: Snapshot) -> bool:
-    """Tell whether a snapshot's state answered then; how it ended since is written at its end."""
-    return bool(snapshot["state"] != Memory.State.PROPOSED)
+def _held(snapshot: Snapshot, at: datetime) -> bool:
+    """Tell whether what a snapshot says answered then: not proposed, not ended, not past its time.
+
+    It may have ended since, or have been ended then and come back since.
+    """
+    if snapshot["state"] == Memory.State.PROPOSED:
+        return False
+    ends = (snapshot[name] for name in ("ended_at", "expires_at"))
+    return all(end is None or datetime.fromisoformat(end) > at for end in ends)
 
 
 # --- Scoring --------------------------------------------------------------------------------------
@@ -531,7 +537,7 @@ def _memories(
     return {
         key: _as_it_read(memory, then[key])
         for key, memory in memories.items()
-        if key in then and _held(then[key])
+        if key in then and _held(then[key], query.as_of)
     }
 
 

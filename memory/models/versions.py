@@ -2,7 +2,10 @@
 
 from typing import ClassVar
 
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.search import SearchVectorField
 from django.db import models
+from django.db.models import F, Func, Value
 
 from codemem.accounts.models import User, new_id
 from memory.models.memory import Memory
@@ -29,6 +32,22 @@ class MemoryVersion(models.Model):
     changed_by_name = models.CharField(max_length=150)
     agent = models.CharField(max_length=100, blank=True)
     token_id = models.UUIDField(null=True, editable=False)
+    # Derived: the words by which a question about then finds it, as the memory's own row has them.
+    tokens = models.TextField(blank=True, editable=False)
+    lexemes = models.GeneratedField(
+        expression=Func(
+            Func(
+                F("tokens"),
+                Value(" "),
+                function="string_to_array",
+                output_field=ArrayField(models.TextField()),
+            ),
+            function="array_to_tsvector",
+            output_field=SearchVectorField(),
+        ),
+        output_field=SearchVectorField(),
+        db_persist=True,
+    )
 
     class Meta:
         ordering: ClassVar = ["memory", "number"]

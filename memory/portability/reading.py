@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Prefetch, QuerySet
 
 from codemem.accounts.models import Namespace
 from codemem.accounts.values import Caller
@@ -117,7 +117,8 @@ def whole(rows: QuerySet[Memory], *, vectors: bool = False) -> QuerySet[Memory]:
     unread = [
         name for name in queries.SEARCH_COLUMNS if name != "retired_links" and not vectors
     ] or ["tokens", "lexemes"]
-    return rows.defer(*unread).prefetch_related("versions", "anchors", "feedback__user", "use")
+    versions = Prefetch("versions", queryset=MemoryVersion.objects.defer("tokens", "lexemes"))
+    return rows.defer(*unread).prefetch_related(versions, "anchors", "feedback__user", "use")
 
 
 def memory_record(memory: Memory, names: Mapping[UUID, str], *, vectors: bool = False) -> Record:

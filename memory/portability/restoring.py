@@ -30,7 +30,7 @@ from memory.safety import Screen
 from memory.services.naming import entities_of_memory, note_new_entities
 from memory.services.review import propose
 from memory.services.rights import NamespaceUnknown
-from memory.services.versioning import content_hash, words_of_memory
+from memory.services.versioning import content_hash, words_of_memory, words_of_snapshot
 from memory.values import MemoryType, Visibility
 from memory.wording import MemoryInvalid, valid_content, valid_tags
 
@@ -382,10 +382,12 @@ class Restoration:
         if valid_from is None or valid_to is None or valid_to < valid_from:
             raise RecordInvalid("A version needs valid_from and valid_to, in this order.")
         name = fields.text("by", maximum=NAME_LENGTH)
+        _check_snapshot(fields)
         return MemoryVersion(
             memory=memory,
             number=fields.count("number"),
             snapshot=snapshot,
+            tokens=words_of_snapshot(snapshot),
             valid_from=valid_from,
             valid_to=valid_to,
             change=fields.text("change", maximum=20),
@@ -680,6 +682,28 @@ def _id_of(record: Record) -> UUID | None:
         return Fields(record).optional_id("id")
     except RecordInvalid:
         return None
+
+
+def _check_snapshot(version: Fields) -> None:
+    """Raise RecordInvalid for a version that could not be shown or restored."""
+    said = version.part("snapshot")
+    if said is None:
+        return
+    for name in ("content", "rationale", "branch", "retired_by"):
+        said.text(name)
+    said.one_of("memory_type", MemoryType, MemoryType.CONTEXT)
+    said.one_of("state", tuple(Memory.State.values), Memory.State.ACTIVE)
+    said.one_of("visibility", Visibility, Visibility.NAMESPACE)
+    for name in ("tags", "acceptance_criteria"):
+        said.texts(name)
+    for name in ("evidence", "alternatives"):
+        for part in said.objects(name):
+            Fields({"values": list(part.values())}).texts("values")
+    for name in ("importance", "confidence"):
+        said.share(name, 1.0)
+    said.flag("is_pinned")
+    for name in ("expires_at", "ended_at", "retired_at"):
+        said.time(name)
 
 
 def _part_screened(part: object, written: frozenset[str], screen: Screen) -> object:

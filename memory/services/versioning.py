@@ -105,6 +105,7 @@ def record_versions(
             memory=memory,
             number=memory.version,
             snapshot=snapshot_of(memory),
+            tokens=words_of_memory(memory),
             valid_from=since[memory.pk],
             # A clock that went back makes a version of no length, never of a negative one.
             valid_to=max(now, since[memory.pk]),
@@ -165,16 +166,19 @@ def as_of(memories: QuerySet[Memory], *, at: datetime) -> dict[UUID, Snapshot]:
     """Return what each memory said at a time, by id; memories that were made later are left out.
 
     Pass rows that the caller may see now: who may see a memory's past is who may see the memory.
-    Two queries. The snapshot has the past's state too: filter by `snapshot["state"]`.
+    Two queries. The snapshot has the past's state too: filter by `snapshot["state"]`. What a
+    version that was imported does not say is as it is now.
     """
-    past = MemoryVersion.objects.filter(valid_from__lte=at, valid_to__gt=at)
+    past = MemoryVersion.objects.filter(valid_from__lte=at, valid_to__gt=at).defer(
+        "tokens", "lexemes"
+    )
     rows = memories.filter(created_at__lte=at).prefetch_related(
         Prefetch("versions", queryset=past, to_attr="then")
     )
     found: dict[UUID, Snapshot] = {}
     for memory in rows:
         then: list[MemoryVersion] = getattr(memory, "then", [])
-        found[memory.pk] = then[0].snapshot if then else snapshot_of(memory)
+        found[memory.pk] = snapshot_of(memory) | (then[0].snapshot if then else {})
     return found
 
 
@@ -186,6 +190,17 @@ def words_of_memory(memory: Memory) -> str:
         rationale=memory.rationale,
         alternatives=memory.alternatives,
         acceptance_criteria=memory.acceptance_criteria,
+    )
+
+
+def words_of_snapshot(snapshot: Snapshot) -> str:
+    """Return the words that a version is found by; raise TypeError for one that is none."""
+    return words_of(
+        snapshot.get("content", ""),
+        tags=snapshot.get("tags", ()),
+        rationale=snapshot.get("rationale", ""),
+        alternatives=snapshot.get("alternatives", ()),
+        acceptance_criteria=snapshot.get("acceptance_criteria", ()),
     )
 
 

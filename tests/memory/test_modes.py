@@ -7,13 +7,20 @@ from uuid import UUID
 import pytest
 
 from codemem import policies
-from codemem.accounts.models import Namespace
+from codemem.accounts.models import Namespace, User
 from codemem.accounts.values import Caller
 from graph.models import Repository
 from memory import modes
 from memory.models import Anchor, Memory, MemoryUse
 from memory.recall import QueryInvalid
-from memory.services import Change, delete_memory, note_recalled, record_version
+from memory.services import (
+    Change,
+    delete_memory,
+    note_recalled,
+    record_version,
+    refine_memory,
+    restore_memory,
+)
 from memory.values import RecallQuery
 from tests import factories
 from tests.memory.conftest import Ask, Store, WordModel
@@ -120,6 +127,40 @@ def test_as_of_tells_what_held_then_in_the_words_of_then(store: Store, ask: Ask,
     assert contents(then) == ["Deploys go through Jenkins."]
     assert "Deploys go through Buildkite." in contents(ask("deploys go through"))
     assert ask("deploys go through", as_of=NOW - timedelta(days=40)).hits == ()
+
+
+def test_as_of_finds_what_has_changed_by_its_words_of_then(
+    store: Store, ask: Ask, writing: Caller, outsider: User
+):
+    key = store("Deploys go through Jenkins.").memory.id
+    made(key, created_at=NOW - timedelta(days=30))
+    refine_memory(
+        caller=writing,
+        memory_id=key,
+        now=NOW - timedelta(days=10),
+        content="Releases are cut by Buildkite.",
+    )
+    then, since = NOW - timedelta(days=20), NOW - timedelta(days=5)
+    assert contents(ask("jenkins deploys", as_of=then)) == ["Deploys go through Jenkins."]
+    assert ask("jenkins deploys", as_of=since).hits == ()
+    assert ask("buildkite releases", as_of=then).hits == ()
+    stranger = factories.caller_of(outsider)
+    assert ask("jenkins deploys", as_of=then, caller=stranger).hits == ()
+    Memory.objects.update(visibility="private", author=outsider)
+    assert ask("jenkins deploys", as_of=then).hits == ()
+
+
+def test_as_of_leaves_out_what_was_retired_then_and_has_come_back(
+    store: Store, ask: Ask, writing: Caller
+):
+    key = store("Deploys go through Jenkins.").memory.id
+    made(key, created_at=NOW - timedelta(days=30))
+    delete_memory(caller=writing, memory_id=key, now=NOW - timedelta(days=20), reason="Old.")
+    restore_memory(caller=writing, memory_id=key, now=NOW - timedelta(days=10))
+    found = [
+        len(ask("deploys jenkins", as_of=NOW - timedelta(days=days)).hits) for days in (25, 15, 5)
+    ]
+    assert found == [1, 0, 1]
 
 
 def test_as_of_tells_what_has_ended_since(store: Store, ask: Ask):

@@ -60,7 +60,7 @@ def test_every_column_of_a_memory_is_carried_or_named_as_not() -> None:
             MemoryVersion,
             "versions",
             {"changed_by_name": "by"},
-            {"id", "memory", "changed_by", "token_id"},
+            {"id", "memory", "changed_by", "token_id", "tokens", "lexemes"},
         ),
         (Anchor, "anchors", {}, {"id", "memory"}),
         (Feedback, "feedback", {"session_id": "session"}, {"id", "memory"}),
