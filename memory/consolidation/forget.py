@@ -10,12 +10,12 @@ from uuid import UUID
 
 from django.db.models import Count, Q
 
-from graph import services as graph
 from memory.consolidation import decay
 from memory.consolidation.circles import Circle
 from memory.consolidation.reports import Report
 from memory.consolidation.work import ACTOR, Work, batches
 from memory.models import Anchor, Memory, ReviewItem
+from memory.services.retirement import leave_graph
 from memory.services.versioning import Change, record_versions
 from memory.values import MemoryType
 
@@ -145,22 +145,10 @@ def _retire(work: Work, memory_ids: Sequence[UUID]) -> None:
             reason=f"forgotten by run {work.run.pk}",
         )
         for memory in memories:
-            ties = graph.unlink_memory(namespace_id=memory.namespace_id, number=memory.number)
+            leave_graph(memory)
             memory.state = Memory.State.RETIRED
             memory.retired_at = memory.ended_at = work.now
             memory.retired_by = ACTOR
-            memory.retired_links = [
-                *memory.retired_links,
-                *(
-                    {
-                        "source": tie.source,
-                        "target": tie.target,
-                        "kind": tie.kind,
-                        "weight": tie.confidence,
-                    }
-                    for tie in ties
-                ),
-            ]
             memory.save(
                 update_fields=[
                     "state",

@@ -109,13 +109,16 @@ def execute(*, run_id: UUID, now: datetime) -> bool:
 
     Raise whatever the cycle raises; the run says so and keeps what it did until then.
     """
-    run = ConsolidationRun.objects.filter(pk=run_id).first()
-    if run is None or run.state not in {State.QUEUED, State.RUNNING}:
+    waiting = ConsolidationRun.objects.filter(pk=run_id, state__in=[State.QUEUED, State.RUNNING])
+    run = waiting.first()
+    if run is None:
         return True
     with _alone(run.namespace_id) as is_alone:
         if not is_alone:
             return False
-        _execute(run, now=now)
+        # Read again: another worker may have ended it before this one was alone.
+        if run := waiting.first():
+            _execute(run, now=now)
     return True
 
 
@@ -157,6 +160,9 @@ def recover(*, now: datetime) -> list[UUID]:
     for run in ConsolidationRun.objects.filter(stale).order_by("started_at"):
         with _alone(run.namespace_id) as is_alone:
             if not is_alone:
+                continue
+            run.refresh_from_db(fields=["state", "attempts"])
+            if run.state in _FINISHED:
                 continue
             if run.attempts >= _MAXIMUM_ATTEMPTS:
                 _finish(run, State.FAILED, now=now, error="Its worker died three times.")

@@ -1,5 +1,6 @@
 """Runs: asked for with a right, by the clock, one at a time, killed and gone on with, undone."""
 
+from contextlib import contextmanager
 from datetime import timedelta
 
 import psycopg
@@ -124,6 +125,26 @@ def test_a_run_whose_worker_always_dies_is_given_up(namespace, maintainer):
     ConsolidationRun.objects.update(state="running", attempts=3)
     assert runs.recover(now=NOW) == []
     assert ConsolidationRun.objects.get().state == "failed"
+
+
+def test_what_another_worker_ended_meanwhile_is_neither_repeated_nor_given_up(
+    namespace, maintainer, monkeypatch
+):
+    (run_id,) = request(maintainer, namespace)
+    alone = runs._alone
+
+    @contextmanager
+    def alone_too_late(namespace_id):
+        ConsolidationRun.objects.update(state="done", attempts=3)
+        with alone(namespace_id) as is_alone:
+            yield is_alone
+
+    monkeypatch.setattr(runs, "_alone", alone_too_late)
+    assert runs.execute(run_id=run_id, now=NOW)
+    assert ConsolidationRun.objects.get().report == {}
+    ConsolidationRun.objects.update(state="running")
+    assert runs.recover(now=NOW) == []
+    assert ConsolidationRun.objects.get().state == "done"
 
 
 def test_a_fault_is_told_by_the_run(namespace, maintainer, monkeypatch):
