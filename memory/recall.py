@@ -474,15 +474,11 @@ def _likeness(pool: Sequence[_Candidate], question: _Question) -> dict[UUID, tup
     beside = _contexts(missing) if missing else {}
     packed = {key: bytes(context.words) for key, context in (*fit.items(), *beside.items())}
     wanted = {*chosen, *(key for context in chosen.values() for key in context.around)}
-    met = wordwise.met(question.words, {key: packed[key] for key in wanted if key in packed})
-    return {
-        key: (
-            wordwise.alone(met[key]),
-            wordwise.together([met[key], *(met[near] for near in context.around if near in met)]),
-        )
-        for key, context in chosen.items()
-        if key in met
-    }
+    return wordwise.likeness(
+        question.words,
+        {key: packed[key] for key in wanted if key in packed},
+        around={key: context.around for key, context in chosen.items()},
+    )
 
 
 def _mean(values: Iterable[float]) -> float:

@@ -5,7 +5,7 @@ model, where floats take 1,536 and cost .002 less of evidence recall on LoCoMo.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,37 +13,65 @@ from numpy.typing import NDArray
 Key = TypeVar("Key")
 Vectors = NDArray[np.float32]
 
+# The eight signs that each byte stands for.
+_SIGNS: Final[Vectors] = 2 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(
+    np.float32
+) - np.float32(1)
+
 
 def pack(vectors: Vectors) -> bytes:
     """Return the signs of n x dimensions values, eight to a byte; dimensions divide by eight."""
     return np.packbits(vectors > 0, axis=1).tobytes()
 
 
-def met(question: Vectors, packed: Mapping[Key, bytes]) -> dict[Key, Vectors]:
-    """Return, for every text, how well its best word meets each word of the question (cosine).
+def likeness(
+    question: Vectors, packed: Mapping[Key, bytes], *, around: Mapping[Key, Sequence[Key]]
+) -> dict[Key, tuple[float, float]]:
+    """Return how well texts meet a question: alone, and together with those around them.
 
-    `question` is words x dimensions, rows unit-length. A text without words is left out. Khattab
-    and Zaharia, ColBERT (2020), section 3.3, on bits.
+    Each is the mean over the question's words of how well the best word there meets it (cosine).
+    `question` is words x dimensions, rows unit-length. Answers for the keys of `around` that have
+    words; neighbors that have none count for nothing. Khattab and Zaharia, ColBERT (2020), section
+    3.3, on bits.
     """
+    texts, best = _best(question, packed)
+    places = {key: place for place, key in enumerate(texts)}
+    groups = {
+        key: [places[one] for one in (key, *near) if one in places]
+        for key, near in around.items()
+        if key in places
+    }
+    if not groups:
+        return {}
+    sizes = [len(group) for group in groups.values()]
+    starts = np.cumsum([0, *sizes[:-1]])
+    grouped = best[:, [place for group in groups.values() for place in group]]
+    alone = grouped[:, starts].mean(axis=0)
+    together = np.maximum.reduceat(grouped, starts, axis=1).mean(axis=0)
+    return dict(zip(groups, zip(alone.tolist(), together.tolist(), strict=True), strict=True))
+
+
+def _best(question: Vectors, packed: Mapping[Key, bytes]) -> tuple[list[Key], Vectors]:
+    """Return the texts that have words, and words of the question x texts: the best cosines."""
     texts = {key: bits for key, bits in packed.items() if bits}
     if not texts or not len(question):
-        return {}
+        return [], np.empty((len(question), 0), np.float32)
     dimensions = question.shape[1]
     rows = np.frombuffer(b"".join(texts.values()), np.uint8).reshape(-1, dimensions // 8)
-    signs = np.unpackbits(rows, axis=1).astype(np.float32)
-    # Bits b stand for signs 2b - 1; the constant part is the same for every word of a text.
-    products = 2.0 * (question @ signs.T) - question.sum(axis=1, keepdims=True)
     lengths = [len(bits) * 8 // dimensions for bits in texts.values()]
-    starts = np.concatenate([[0], np.cumsum(lengths)[:-1]]).astype(np.intp)
-    best = np.maximum.reduceat(products, starts, axis=1) / np.sqrt(dimensions)
-    return {key: best[:, place] for place, key in enumerate(texts)}
+    starts = np.cumsum([0, *lengths[:-1]])
+    best = np.maximum.reduceat(_products(question, rows), starts, axis=0).T / np.sqrt(dimensions)
+    return list(texts), best
 
 
-def alone(met_by: Vectors) -> float:
-    """Return how well a text alone meets a question: the mean over the question's words."""
-    return float(met_by.mean())
+def _products(question: Vectors, rows: NDArray[np.uint8]) -> Vectors:
+    """Return rows of signs x words of the question: their dot products.
 
-
-def together(met_by: Sequence[Vectors]) -> float:
-    """Return how well a text and its neighbors meet a question: each word by whoever does best."""
-    return float(np.maximum.reduce(list(met_by)).mean())
+    What each of the 256 possible bytes adds at each place is computed once and looked up: 2 ms for
+    7,500 rows, where unpacking them for a product of matrices takes 4, and 8 of two cores.
+    """
+    by_byte = np.einsum("wpb,vb->pvw", question.reshape(len(question), -1, 8), _SIGNS)
+    products = np.zeros((len(rows), len(question)), np.float32)
+    for place, table in enumerate(by_byte):
+        products += table.take(rows[:, place], axis=0)
+    return products

@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 from codemem.embedding import bundled
 from codemem.embedding.errors import EmbeddingUnavailable
 from codemem.embedding.protocol import Kind
-from codemem.embedding.words import LocalWordModel, WordVectors
+from codemem.embedding.words import LocalWordModel, Reading, WordVectors
 
 if TYPE_CHECKING:
     from fastembed import TextEmbedding
 
 _REMEMBERED_QUERIES: Final = 2_048  # 1.5 KB each
+_REMEMBERED_READINGS: Final = 256  # 15 KB each for ten words
 _BATCH_TEXTS: Final = 16  # at 256 tokens each, about 150 MB of activations
 # Far more than 256 tokens of any language; spares the tokenizer what would be cut off anyway.
 _MAX_CHARACTERS: Final = 16_384
@@ -96,17 +97,30 @@ class LocalProvider(OnnxProvider):
         self.fingerprint: Final = bundled.fingerprint()
         self._directory = bundled.directory(models_directory)
         self._loaded_words: LocalWordModel | None = None
+        self._read_question = lru_cache(maxsize=_REMEMBERED_READINGS)(self._read)
 
     def embed_words(self, texts: Sequence[str]) -> list[WordVectors]:
-        """Return the vectors of each text's words, in order; raise EmbeddingUnavailable."""
-        if not texts:
-            return []
+        """Return the vectors of each text's words, in order; raise EmbeddingUnavailable.
+
+        A text alone is taken for a question, which is remembered.
+        """
+        if len(texts) == 1:
+            return [self._read_question(texts[0]).words]
+        return [reading.words for reading in self._word_model().read(texts)] if texts else []
+
+    def _vector(self, text: str) -> NDArray[np.float32]:
+        # Its words will be asked for as well: one run of the model serves both.
+        return self._read_question(text).vector
+
+    def _read(self, text: str) -> Reading:
+        return self._word_model().read([text])[0]
+
+    def _word_model(self) -> LocalWordModel:
         self._model()  # says what is missing, if anything is
         with self._loading:
             if self._loaded_words is None:
                 self._loaded_words = LocalWordModel(self._directory)
-            words = self._loaded_words
-        return words.embed_words(texts)
+            return self._loaded_words
 
     def _load(self) -> "TextEmbedding":
         directory = self._directory

@@ -39,6 +39,14 @@ class WordVectors:
         return self.values[inside]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What one run of a model says of a text: its vector (unit-length float32), and its words'."""
+
+    vector: NDArray[np.float32]
+    words: WordVectors
+
+
 @runtime_checkable
 class EmbedsWords(Protocol):
     """A provider that can also say what each word of a text means there."""
@@ -61,26 +69,32 @@ class LocalWordModel:
         self._session = _session(directory)
         self._tokenizer = _tokenizer(directory)
 
-    def embed_words(self, texts: Sequence[str]) -> list[WordVectors]:
+    def read(self, texts: Sequence[str]) -> list[Reading]:
+        """Return each text's vector and those of its words, in the order of the texts."""
         prepared = [text[:_MAX_CHARACTERS].encode(errors="replace").decode() for text in texts]
         encodings = self._tokenizer.encode_batch(prepared)
         order = sorted(range(len(texts)), key=lambda place: len(encodings[place].ids))
-        found: dict[int, WordVectors] = {}
+        found: dict[int, Reading] = {}
         for start in range(0, len(order), _BATCH_TEXTS):
             places = order[start : start + _BATCH_TEXTS]
-            vectors = self._run([encodings[place] for place in places])
-            found |= dict(zip(places, vectors, strict=True))
+            readings = self._run([encodings[place] for place in places])
+            found |= dict(zip(places, readings, strict=True))
         return [found[place] for place in range(len(texts))]
 
-    def _run(self, encodings: "Sequence[Encoding]") -> list[WordVectors]:
+    def _run(self, encodings: "Sequence[Encoding]") -> list[Reading]:
         longest = max(len(encoding.ids) for encoding in encodings)
         ids = np.zeros((len(encodings), longest), np.int64)
         mask = np.zeros_like(ids)
         for row, encoding in enumerate(encodings):
             ids[row, : len(encoding.ids)] = encoding.ids
             mask[row, : len(encoding.ids)] = 1
-        (hidden,) = self._session.run([_OUTPUT], {"input_ids": ids, "attention_mask": mask})
-        return [_of(encoding, rows) for encoding, rows in zip(encodings, hidden, strict=True)]
+        vectors, hidden = self._session.run(
+            [bundled.OUTPUT_NAME, _OUTPUT], {"input_ids": ids, "attention_mask": mask}
+        )
+        return [
+            Reading(vector=vector, words=_of(encoding, rows))
+            for vector, encoding, rows in zip(vectors, encodings, hidden, strict=True)
+        ]
 
 
 def _of(encoding: "Encoding", rows: NDArray[np.float32]) -> WordVectors:
@@ -88,8 +102,10 @@ def _of(encoding: "Encoding", rows: NDArray[np.float32]) -> WordVectors:
     places = [place for place, (start, end) in enumerate(encoding.offsets) if end > start]
     values = rows[places]
     lengths = np.linalg.norm(values, axis=1, keepdims=True)
+    unit = (values / np.maximum(lengths, 1e-9)).astype(np.float32)
+    unit.setflags(write=False)  # a question's are remembered, and handed out again
     return WordVectors(
-        values=(values / np.maximum(lengths, 1e-9)).astype(np.float32),
+        values=unit,
         spans=tuple(encoding.offsets[place] for place in places),
     )
 

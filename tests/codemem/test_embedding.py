@@ -20,7 +20,9 @@ from codemem.embedding import (
     Specification,
     bundled,
 )
+from codemem.embedding.local import LocalProvider
 from codemem.embedding.prepare import prepare_model
+from codemem.embedding.words import word_model
 
 CHECKOUT = Path(__file__).parents[2]
 MODELS = CHECKOUT / ".local" / "models"
@@ -96,6 +98,30 @@ def test_a_caller_cannot_change_a_remembered_query(provider: Provider):
     untouched = first.copy()
     first[:] = 0
     assert np.array_equal(provider.embed(["retry policy"], kind="query"), untouched)
+
+
+def test_a_question_is_read_once_for_its_vector_and_its_words(provider: Provider):
+    words = word_model(provider)
+    assert words is not None
+    provider.embed(["where is the retry policy read once?"], kind="query")
+
+    before = _reads(provider)
+    (read,) = words.embed_words(["where is the retry policy read once?"])
+
+    assert _reads(provider) == before
+    assert read.values.shape == (9, provider.dimensions)  # eight words and a mark
+    with pytest.raises(ValueError, match="read-only"):
+        read.values[:] = 0
+
+
+def test_a_question_and_a_document_of_the_same_words_have_one_vector(provider: Provider):
+    asked = provider.embed([SENTENCES[0]], kind="query")
+    assert np.allclose(asked, provider.embed([SENTENCES[0]], kind="document"), atol=1e-6)
+
+
+def _reads(provider: Provider) -> int:
+    assert isinstance(provider, LocalProvider)
+    return provider._read_question.cache_info().misses
 
 
 def test_threads_share_one_model(provider: Provider):

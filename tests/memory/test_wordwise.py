@@ -15,19 +15,40 @@ A = [1.0, 1, 1, 1, -1, -1, -1, -1]
 B = [1.0, -1, 1, -1, 1, -1, 1, -1]
 
 
+def likeness(*packed: bytes, near: tuple[int, ...] = ()) -> tuple[float, float] | None:
+    """Ask for both A and B in the first text, with some of the others beside it."""
+    texts = dict(enumerate(packed))
+    return wordwise.likeness(rows(A, B), texts, around={0: near}).get(0)
+
+
 def test_a_word_is_met_by_its_best_counterpart():
-    met = wordwise.met(
-        rows(A, B), {"both": wordwise.pack(rows(B, A)), "one": wordwise.pack(rows(A))}
-    )
-    assert wordwise.alone(met["both"]) == pytest.approx(1.0)
-    assert wordwise.alone(met["one"]) == pytest.approx(0.5)
+    both, one = wordwise.pack(rows(B, A)), wordwise.pack(rows(A))
+
+    assert likeness(both) == pytest.approx((1.0, 1.0))
+    assert likeness(one) == pytest.approx((0.5, 0.5))
 
 
 def test_neighbors_meet_what_a_text_does_not():
-    met = wordwise.met(rows(A, B), {"a": wordwise.pack(rows(A)), "b": wordwise.pack(rows(B))})
-    assert wordwise.together([met["a"], met["b"]]) == pytest.approx(1.0)
+    a, b = wordwise.pack(rows(A)), wordwise.pack(rows(B))
+
+    assert likeness(a, b, near=(1,)) == pytest.approx((0.5, 1.0))
 
 
-def test_a_text_without_words_is_left_out():
-    assert wordwise.met(rows(A), {"empty": b""}) == {}
-    assert wordwise.met(np.empty((0, 8), np.float32), {"a": wordwise.pack(rows(A))}) == {}
+def test_a_text_without_words_is_left_out_and_adds_nothing_beside_another():
+    a = wordwise.pack(rows(A))
+
+    assert likeness(b"") is None
+    assert likeness(a, b"", near=(1, 2)) == pytest.approx((0.5, 0.5))
+    assert wordwise.likeness(np.empty((0, 8), np.float32), {0: a}, around={0: ()}) == {}
+
+
+def test_bits_are_compared_as_the_product_of_their_signs():
+    random = np.random.default_rng(1)
+    question = rows(*random.standard_normal((5, 384)))
+    words = rows(*random.standard_normal((700, 384)))
+    signs = np.where(words > 0, 1, -1) / np.sqrt(384)
+    best = (question @ signs.T).max(axis=1).mean()
+
+    found = wordwise.likeness(question, {"text": wordwise.pack(words)}, around={"text": ()})
+
+    assert found["text"] == pytest.approx((best, best), abs=1e-6)
