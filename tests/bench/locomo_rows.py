@@ -130,6 +130,11 @@ def caller() -> Caller:
 
 
 def caller_of(user: User) -> Caller:
+    return accounts.authenticate_token(secret=token_of(user), now=timezone.now(), ip=None)
+
+
+def token_of(user: User) -> str:
+    """Return the secret of a new token of somebody's."""
     token = accounts.issue_token(
         user=user,
         name="bench",
@@ -137,7 +142,7 @@ def caller_of(user: User) -> Caller:
         now=timezone.now(),
         expires_at=timezone.now() + timedelta(hours=6),
     )
-    return accounts.authenticate_token(secret=token.secret, now=timezone.now(), ip=None)
+    return token.secret
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -110,7 +110,9 @@ def _columns(
             *(author.pk, author.username, at, at, "", Jsonb([])),
             tokens_text("\n".join([said.content, *said.tags])),
             *(HalfVector(vector), provider.fingerprint),
-            Visibility.NAMESPACE if said.about is None else Visibility.REPOSITORY,
+            Visibility.NAMESPACE
+            if said.about is None or repository_id is None
+            else Visibility.REPOSITORY,
             *_DEFAULTS.values(),
         )
 

@@ -1,180 +1,273 @@
-"""Recall over many memories in fifty namespaces, asked by one client and by fifty at once.
+"""Recall over many memories in fifty namespaces: one client, fifty at once, fifty that think.
 
     deploy/bench_scale.sh [--memories N]
 
-Beside each question the bare HNSW statement that any vector search needs is timed, so that the
-machine's speed falls out of the ratio. Every memory has its words' vectors, as in production;
-these and the memories' own are synthetic.
+In process, where nothing but recall itself is asked, beside the bare statement that any vector
+search needs (embed the question, take the nearest ten), so that the machine's speed falls out of
+the ratio; and over HTTP from gunicorn as it is deployed. Fifty clients that ask again at once show
+how much the machine can do: each waits for 49 others. Fifty that think between two questions, as
+agents do, show how long an agent waits.
 """
 
 import argparse
+import contextlib
+import http.client
+import json
+import multiprocessing
 import os
+import random
+import socket
+import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
-from itertools import cycle, islice
-from time import perf_counter
-from typing import TYPE_CHECKING, Any, Final
-from uuid import UUID
+from typing import TYPE_CHECKING, Final
 
 import django
-import numpy as np
 
 from tests.bench.measuring import Timings
 
 if TYPE_CHECKING:
-    from codemem.accounts.values import Caller
+    from tests.bench.scale_rows import Place
 
 NAMESPACES: Final = 50
 CLIENTS: Final = 50
 _QUESTIONS: Final = 200
-_WORDS_OF_A_MEMORY: Final = 30
-_ROWS_AT_ONCE: Final = 10_000
+_PROCESSES: Final = 2
+_WARM_UP: Final = 20
+_RECALL: Final = "recall"
+_BARE: Final = "HNSW only"
+_NEAREST: Final = (
+    "SELECT id FROM memory_memory WHERE namespace_id = %s AND state = 'active'"
+    " AND embedding_fingerprint = %s"
+    " ORDER BY embedding::halfvec(384) <=> %s::halfvec LIMIT 10"
+)
+
+Ask = Callable[[int, str], None]
+"""Ask one question of the nth namespace."""
 
 
 def main() -> None:
     """Load, measure, print."""
     parser = argparse.ArgumentParser(prog="tests.bench.recall_scale", description=__doc__)
     parser.add_argument("--memories", type=int, default=100_000)
-    count = parser.parse_args().memories
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "codemem.settings")
-    django.setup()
-    place = _loaded(count)
-    print(f"{count:,} memories in {NAMESPACES} namespaces, k = 10, milliseconds")
-    for clients in (1, CLIENTS):
-        taken = {
-            name: _timed(call, place, clients)
-            for name, call in (("recall", _recall), ("HNSW only", _bare))
-        }
-        for name, timings in taken.items():
-            ratio = timings.p50 / taken["HNSW only"].p50
-            print(
-                f"  {clients:2d} clients  {name:10s} p50 {timings.p50:8.1f}  p95 {timings.p95:8.1f}"
-                f"  p99 {timings.p99:8.1f}  x{ratio:.1f}"
-            )
+    parser.add_argument("--questions", type=int, default=_QUESTIONS)
+    parser.add_argument("--think", type=float, default=10.0, help="seconds between two questions")
+    arguments = parser.parse_args()
+    _set_up()
+    from tests.bench.scale_rows import place as loaded
+
+    place = loaded(memories=arguments.memories, namespaces=NAMESPACES)
+    count = arguments.questions
+    print(f"{arguments.memories:,} memories in {NAMESPACES} namespaces, k = 10, milliseconds")
+    print("in process, 1 client")
+    _show_ratio(recall=_alone(_RECALL, place, count), bare=_alone(_BARE, place, count))
+    print(f"in process, {CLIENTS} clients in {_PROCESSES} processes, none thinks")
+    _show_ratio(recall=_crowd(_RECALL, place, count), bare=_crowd(_BARE, place, count))
+    with _gunicorn() as port:
+        ask = _over_http(port, place)
+        _measured(ask, clients=1, count=_WARM_UP, offset=10 * count)
+        print("over HTTP")
+        _show("1 client", _measured(ask, clients=1, count=count, offset=3 * count))
+        full = _measured(ask, clients=CLIENTS, count=2 * count, offset=4 * count)
+        _show(f"{CLIENTS} clients, none thinks", full)
+        calm = _measured(
+            ask, clients=CLIENTS, count=2 * count, offset=6 * count, think=arguments.think
+        )
+        _show(f"{CLIENTS} clients, {arguments.think:g} s to think", calm)
+        print(f"  that is {calm.rate / full.rate:.0%} of what the machine can answer")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Place:
-    caller: "Caller"
-    namespace_ids: tuple[UUID, ...]
+class _Run:
+    """How long answers took, how many a second there were, and the CPU of the asking process."""
+
+    taken: Timings
+    rate: float
+    cpu_ms: float
 
 
-def _loaded(count: int) -> _Place:
-    from django.db import connection, transaction
-    from pgvector.psycopg import register_vector
+def _show(name: str, run: _Run) -> None:
+    taken = run.taken
+    print(
+        f"  {name:28s} p50 {taken.p50:8.1f}  p95 {taken.p95:8.1f}  p99 {taken.p99:8.1f}"
+        f"  {run.rate:6.1f}/s"
+    )
 
-    from codemem import embedding
-    from codemem.accounts import services as accounts
-    from memory.indexes import ensure_vector_indexes
-    from tests.bench.locomo_rows import caller_of
-    from tests.bench.memory_rows import copy_memories
 
-    user = accounts.create_user(username="bench", actor="bench")
-    spaces = [
-        accounts.create_namespace(name=f"bench-{number:02d}", owner=user, actor="bench")
-        for number in range(NAMESPACES)
+def _show_ratio(*, recall: _Run, bare: _Run) -> None:
+    _show(_RECALL, recall)
+    _show(_BARE, bare)
+    pairs = [
+        (recall.taken.p50, bare.taken.p50),
+        (recall.taken.p95, bare.taken.p95),
+        (recall.taken.p99, bare.taken.p99),
     ]
-    connection.ensure_connection()
-    register_vector(connection.connection)
-    provider = embedding.from_settings()
-    each = count // NAMESPACES
-    started = perf_counter()
-    with connection.cursor() as cursor:
-        cursor.execute("SET statement_timeout = 0")
-        cursor.execute("SET synchronous_commit = off")
-        for place, space in enumerate(spaces):
-            numbers = range(place * each, (place + 1) * each)
-            with transaction.atomic():
-                copy_memories(
-                    cursor,
-                    numbers=numbers,
-                    namespace_id=space.pk,
-                    author=user,
-                    provider=provider,
-                )
-                _copy_contexts(cursor, space.pk)
-        ensure_vector_indexes()
-        cursor.execute("VACUUM (ANALYZE) memory_memory")
-        cursor.execute("VACUUM (ANALYZE) memory_memorycontext")
-    _say(f"loaded in {perf_counter() - started:.0f} s")
-    return _Place(caller=caller_of(user), namespace_ids=tuple(space.pk for space in spaces))
+    shares = "  ".join(f"x{mine / other:<10.1f}" for mine, other in pairs)
+    print(f"  {'ratio':28s} {shares} CPU of Python {recall.cpu_ms:.1f} and {bare.cpu_ms:.1f} ms")
 
 
-def _copy_contexts(cursor: Any, namespace_id: UUID) -> None:
-    from codemem import embedding
-    from memory.context import context_fingerprint
-    from memory.models import Memory
-    from tests.bench.copying import copy_rows
-
-    fingerprint = context_fingerprint(embedding.from_settings())
-    ids = list(Memory.objects.filter(namespace_id=namespace_id).values_list("pk", flat=True))
-    random = np.random.default_rng(3)
-
-    def rows() -> Iterator[tuple[object, ...]]:
-        size = _WORDS_OF_A_MEMORY * 384 // 8
-        for start in range(0, len(ids), _ROWS_AT_ONCE):
-            some = ids[start : start + _ROWS_AT_ONCE]
-            bits = random.integers(0, 256, (len(some), size), np.uint8)
-            for key, row in zip(some, bits, strict=True):
-                yield key, namespace_id, [], "", row.tobytes(), fingerprint
-
-    columns = ("memory_id", "namespace_id", "around", "tokens", "words", "fingerprint")
-    copy_rows(cursor, "memory_memorycontext", columns, rows())
+# --- In process -----------------------------------------------------------------------------------
+def _alone(name: str, place: "Place", count: int) -> _Run:
+    ask = _asking(name, place)
+    first = 20 * count if name == _BARE else 0
+    _measured(ask, clients=1, count=_WARM_UP, offset=first + 10 * count)
+    return _measured(ask, clients=1, count=count, offset=first)
 
 
-def _timed(call: "Callable[[_Place, int, str], None]", place: _Place, clients: int) -> Timings:
-    from django.db import connections
-
-    from tests.bench.memories import question
-
-    asked = [(number % NAMESPACES, question(number)) for number in range(_QUESTIONS)]
-
-    def one(client: int) -> list[float]:
-        took = []
-        mine: Sequence[tuple[int, str]] = asked[client::clients]
-        for space, text in islice(cycle(mine), max(len(mine), 4)):
-            started = perf_counter()
-            call(place, space, text)
-            took.append((perf_counter() - started) * 1000)
-        connections.close_all()
-        return took
-
-    call(place, 0, question(_QUESTIONS))
-    with ThreadPoolExecutor(clients) as pool:
-        return Timings.of(value for took in pool.map(one, range(clients)) for value in took)
+def _crowd(name: str, place: "Place", count: int) -> _Run:
+    """Ask from several processes, as a server with several workers does: threads share a lock."""
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(_PROCESSES, mp_context=context, initializer=_set_up) as pool:
+        jobs = [
+            pool.submit(_crowd_of_a_process, name, place, count, number)
+            for number in range(_PROCESSES)
+        ]
+        runs = [job.result() for job in jobs]
+    return _Run(
+        taken=Timings.of(value for run in runs for value in run.taken.milliseconds),
+        rate=sum(run.rate for run in runs),
+        cpu_ms=sum(run.cpu_ms for run in runs) / len(runs),
+    )
 
 
-def _recall(place: _Place, space: int, text: str) -> None:
+def _crowd_of_a_process(name: str, place: "Place", count: int, number: int) -> _Run:
+    ask = _asking(name, place)
+    clients = CLIENTS // _PROCESSES
+    _measured(ask, clients=clients, count=clients, offset=(10 + number) * count)
+    return _measured(ask, clients=clients, count=count, offset=(1 + number) * count)
+
+
+def _asking(name: str, place: "Place") -> Ask:
+    return _recalling(place) if name == _RECALL else _nearest(place)
+
+
+def _recalling(place: "Place") -> Ask:
     from django.utils import timezone
 
+    from codemem.accounts.models import User
     from memory.recall import recall
     from memory.values import RecallQuery
+    from tests.bench.locomo_rows import caller_of
 
-    query = RecallQuery(text=text, namespace_ids=(place.namespace_ids[space],))
-    recall(caller=place.caller, query=query, now=timezone.now())
+    caller = caller_of(User.objects.get(pk=place.user_id))
+
+    def ask(space: int, text: str) -> None:
+        query = RecallQuery(text=text, namespace_ids=(place.namespace_ids[space],))
+        recall(caller=caller, query=query, now=timezone.now())
+
+    return ask
 
 
-def _bare(place: _Place, space: int, text: str) -> None:
+def _nearest(place: "Place") -> Ask:
     """Embed the question and ask for the nearest ten: what any vector search does at least."""
     from django.db import connection
     from pgvector import HalfVector
 
     from codemem import embedding
 
-    vector = embedding.from_settings().embed([text], kind="query")[0]
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT id FROM memory_memory WHERE namespace_id = %s AND state = 'active'"
-            " ORDER BY embedding::halfvec(384) <=> %s::halfvec LIMIT 10",
-            [place.namespace_ids[space], HalfVector(vector).to_text()],
-        )
-        cursor.fetchall()
+    provider = embedding.from_settings()
+
+    def ask(space: int, text: str) -> None:
+        vector = HalfVector(provider.embed([text], kind="query")[0]).to_text()
+        with connection.cursor() as cursor:
+            cursor.execute(_NEAREST, [place.namespace_ids[space], provider.fingerprint, vector])
+            cursor.fetchall()
+
+    return ask
 
 
-def _say(line: str) -> None:
-    print(line, file=sys.stderr, flush=True)
+# --- Over HTTP ------------------------------------------------------------------------------------
+def _over_http(port: int, place: "Place") -> Ask:
+    from codemem.accounts.models import User
+    from tests.bench.locomo_rows import token_of
+
+    secret = token_of(User.objects.get(pk=place.user_id))
+    headers = {"Authorization": f"Bearer {secret}", "Content-Type": "application/json"}
+    connections: dict[int, http.client.HTTPConnection] = {}
+
+    def ask(space: int, text: str) -> None:
+        # Each client is a thread with a connection of its own, as an agent has.
+        thread = threading.get_ident()
+        connection = connections.setdefault(thread, http.client.HTTPConnection("127.0.0.1", port))
+        body = json.dumps({"query": text, "namespace": place.names[space]})
+        connection.request("POST", "/api/v1/tools/recall", body, headers)
+        response = connection.getresponse()
+        content = response.read()
+        if response.status != http.client.OK:
+            raise SystemExit(f"recall: {response.status} {content[:300]!r}")
+
+    return ask
+
+
+@contextlib.contextmanager
+def _gunicorn() -> Iterator[int]:
+    """Serve as deployed, and yield the port."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = int(free.getsockname()[1])
+    server = subprocess.Popen(
+        (
+            *(sys.executable, "-m", "gunicorn", "codemem.wsgi", "-c", "deploy/gunicorn.conf.py"),
+            *("--bind", f"127.0.0.1:{port}", "--log-level", "error"),
+        ),
+    )
+    try:
+        for _ in range(300):
+            with (
+                contextlib.suppress(ConnectionRefusedError),
+                socket.create_connection(("127.0.0.1", port)),
+            ):
+                break
+            time.sleep(0.2)
+        yield port
+    finally:
+        server.terminate()
+        server.wait()
+
+
+# --- Clients --------------------------------------------------------------------------------------
+def _measured(ask: Ask, *, clients: int, count: int, offset: int, think: float = 0.0) -> _Run:
+    """Ask `count` questions by so many clients at once; each thinks for a random time in between.
+
+    `offset` is the number of the first question: no question is asked twice, so that nothing
+    remembers one.
+    """
+    from django.db import connections
+
+    from tests.bench.memories import question
+
+    numbers = range(offset, offset + count)
+
+    def one(client: int) -> list[float]:
+        draw = random.Random(client)
+        took = []
+        for number in numbers[client::clients]:
+            # Also before the first: agents do not start together.
+            time.sleep(draw.expovariate(1 / think) if think else 0.0)
+            started = time.perf_counter()
+            ask(number % NAMESPACES, question(number))
+            took.append((time.perf_counter() - started) * 1_000)
+        connections.close_all()
+        return took
+
+    cpu, started = time.process_time(), time.perf_counter()
+    with ThreadPoolExecutor(clients) as pool:
+        taken = Timings.of(value for took in pool.map(one, range(clients)) for value in took)
+    spent = time.process_time() - cpu
+    return _Run(
+        taken=taken,
+        rate=count / (time.perf_counter() - started),
+        cpu_ms=spent * 1_000 / count,
+    )
+
+
+def _set_up() -> None:
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "codemem.settings")
+    django.setup()
 
 
 if __name__ == "__main__":

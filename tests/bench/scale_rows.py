@@ -1,0 +1,177 @@
+"""Fifty namespaces full of memories, with what recall reads beside them: contexts, words, links.
+
+Half of the memories stand in sessions among neighbors. The vectors of their words are the model's,
+of each word alone, with noise: what random bits would give passes no floor, and the floor would
+spare recall half of its work.
+"""
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any, Final
+from uuid import UUID
+
+import numpy as np
+from django.db import connection, transaction
+from pgvector.psycopg import register_vector
+from psycopg import sql
+
+from codemem import embedding
+from codemem.accounts import services as accounts
+from codemem.accounts.models import Namespace, User
+from codemem.embedding import Provider
+from codemem.embedding.words import word_model
+from codemem.words import tokens_text
+from graph import cypher
+from graph.values import LINK_LABEL, VertexLabel, graph_id
+from memory import wordwise
+from memory.context import context_fingerprint
+from memory.indexes import ensure_vector_indexes
+from memory.models import Memory
+from memory.values import RelationshipKind
+from tests.bench.copying import copy_lines, copy_rows
+from tests.bench.memory_rows import copy_memories
+
+_USER: Final = "bench"
+_PREFIX: Final = "bench-"
+_SESSION: Final = 20
+_BEFORE, _AFTER = 2, 1
+_SPELLINGS: Final = 8  # how differently the same word lies in different texts
+_NOISE: Final = 0.6
+_LINKED_EVERY: Final = 3
+_SEED: Final = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where the memories are, and whose they are."""
+
+    user_id: int
+    namespace_ids: tuple[UUID, ...]
+    names: tuple[str, ...]
+
+
+def place(*, memories: int, namespaces: int) -> Place:
+    """Return the loaded database; load it when it is empty."""
+    if not Namespace.objects.filter(name__startswith=_PREFIX).exists():
+        _load(memories, namespaces)
+    user = User.objects.get(username=_USER)
+    found = list(
+        Namespace.objects.filter(name__startswith=_PREFIX)
+        .order_by("name")
+        .values_list("pk", "name")
+    )
+    return Place(
+        user_id=user.pk,
+        namespace_ids=tuple(key for key, _ in found),
+        names=tuple(name for _, name in found),
+    )
+
+
+def _load(memories: int, namespaces: int) -> None:
+    user = accounts.create_user(username=_USER, actor=_USER)
+    spaces = [
+        accounts.create_namespace(name=f"{_PREFIX}{number:02d}", owner=user, actor=_USER)
+        for number in range(namespaces)
+    ]
+    connection.ensure_connection()
+    register_vector(connection.connection)
+    provider = embedding.in_background()
+    each = memories // namespaces
+    words = _Words(provider)
+    started = perf_counter()
+    with connection.cursor() as cursor:
+        cursor.execute("SET statement_timeout = 0")
+        cursor.execute("SET synchronous_commit = off")
+        for number, space in enumerate(spaces):
+            numbers = range(number * each, (number + 1) * each)
+            with transaction.atomic():
+                copy_memories(
+                    cursor, numbers=numbers, namespace_id=space.pk, author=user, provider=provider
+                )
+                _copy_beside(cursor, space.pk, words, context_fingerprint(provider))
+        _say(f"{memories:,} memories copied in {perf_counter() - started:.0f} s")
+        cursor.execute("VACUUM (ANALYZE) memory_memory")
+        cursor.execute("VACUUM (ANALYZE) memory_memorycontext")
+        started = perf_counter()
+        made = ensure_vector_indexes()
+        _say(f"{len(made)} search indexes built in {perf_counter() - started:.0f} s")
+
+
+def _copy_beside(cursor: Any, namespace_id: UUID, words: "_Words", fingerprint: str) -> None:
+    rows = list(
+        Memory.objects.filter(namespace_id=namespace_id)
+        .order_by("number")
+        .values_list("pk", "number", "content")
+    )
+    columns = ("memory_id", "namespace_id", "around", "tokens", "words", "fingerprint")
+    contexts = (
+        (key, namespace_id, *_window(rows, at), words.packed(content), fingerprint)
+        for at, (key, _, content) in enumerate(rows)
+    )
+    copy_rows(cursor, "memory_memorycontext", columns, contexts)
+    copy_lines(
+        cursor,
+        sql.Identifier(cypher.graph_name(namespace_id), LINK_LABEL),
+        ("start_id", "end_id", "properties"),
+        _link_lines([number for _, number, _ in rows]),
+    )
+
+
+def _window(rows: Sequence[tuple[UUID, int, str]], at: int) -> tuple[list[UUID], str]:
+    """Return whose words stand around a memory, and the words; nothing for every other session."""
+    session = at // _SESSION
+    if session % 2:
+        return [], ""
+    near = [
+        place
+        for place in range(at - _BEFORE, at + _AFTER + 1)
+        if 0 <= place < len(rows) and place // _SESSION == session
+    ]
+    texts = [rows[place][2] for place in near] + [rows[at][2]]
+    return [rows[place][0] for place in near if place != at], tokens_text("\n".join(texts))
+
+
+def _link_lines(numbers: Sequence[int]) -> Iterator[str]:
+    random = np.random.default_rng(_SEED)
+    for at in range(_LINKED_EVERY, len(numbers), _LINKED_EVERY):
+        properties = cypher.agtype_text(
+            {"kind": RelationshipKind.RELATES_TO, "w": 0.5, "by": _USER, "at": 0}
+        )
+        source, target = (
+            graph_id(label=VertexLabel.MEMORY, key=number)
+            for number in (numbers[at], numbers[int(random.integers(at))])
+        )
+        yield f"{source}\t{target}\t{properties}\n"
+
+
+class _Words:
+    """The packed vectors of texts, put together from those of their words."""
+
+    def __init__(self, provider: Provider) -> None:
+        model = word_model(provider)
+        assert model is not None, "the bench is about the bundled model"
+        self._model = model
+        self._random = np.random.default_rng(_SEED)
+        self._known: dict[str, list[bytes]] = {}
+
+    def packed(self, text: str) -> bytes:
+        return b"".join(self._spelled(word) for word in text.split())
+
+    def _spelled(self, word: str) -> bytes:
+        # A number or a name is one of a few, or a million of them would be embedded.
+        known = word if word.strip(".,:").isalpha() else f"word{len(word)}"
+        if known not in self._known:
+            self._known[known] = self._spellings(known)
+        return self._known[known][int(self._random.integers(_SPELLINGS))]
+
+    def _spellings(self, word: str) -> list[bytes]:
+        values = self._model.embed_words([word])[0].values
+        noise = self._random.standard_normal((_SPELLINGS, *values.shape), np.float32)
+        noise *= _NOISE / np.sqrt(values.shape[1])
+        return [wordwise.pack(values + some) for some in noise]
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
