@@ -20,6 +20,7 @@ from codemem.accounts.values import Caller
 from codemem.embedding import cache
 from graph import services as graph
 from memory import queries
+from memory.context import forget_contexts
 from memory.extracting import citation
 from memory.models import ConsolidationChange, Memory, MemoryVersion, ReviewItem
 from memory.values import MemoryType, StoredMemory
@@ -144,6 +145,8 @@ def erase(summary: Memory) -> None:
     ReviewItem.objects.filter(
         namespace_id=summary.namespace_id, memory_ids__contains=[str(summary.pk)]
     ).delete()
+    # Its neighbors in a session are found by its words, too.
+    forget_contexts([summary.pk])
     Memory.objects.filter(pk=summary.pk).delete()
 
 

@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from memory import context
+from memory import context, summaries
 from memory.context import forget_contexts, make_contexts
 from memory.models import Memory, MemoryContext
 from tests import factories
@@ -134,3 +134,12 @@ def test_what_was_purged_while_its_context_was_made_is_in_nobodys(said, model, m
     assert not MemoryContext.objects.exists()
     assert make_contexts(limit=100, provider=model) == 1
     assert around(first) == []
+
+
+def test_the_words_of_an_erased_summary_are_in_nobodys(said, model):
+    first, second = said("one", "two")
+    Memory.objects.filter(pk=second).update(memory_type="summary", source=summaries.SOURCE)
+    make_contexts(limit=100, provider=model)
+    assert around(first) == [second]
+    summaries.erase(Memory.objects.get(pk=second))
+    assert not MemoryContext.objects.exists()
