@@ -1,10 +1,11 @@
 """The literal arguments of calls and decorators, read the same way in every grammar.
 
 Grammars differ in names only: whatever is called a string is one, whatever inside it is called an
-interpolation becomes `{}`. Knows no library; which calls matter is asked of the text, cheaply.
+interpolation becomes `{}`. Which calls matter is for the rules of `indexing.libraries` to say.
 """
 
 import re
+from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from typing import Protocol
 
@@ -14,13 +15,12 @@ from indexing.expressions import chain_of
 from indexing.facts import Argument
 
 _KEPT_WORDS = """
-AsyncClient basic_consume basic_publish check_output Client ClientSession compile connect Consume
-consume convertAndSend createHash eval exec execSync execute Group include include_router literal
-load loads mark_safe mount on Popen popen produce ProduceAsync Publish publish PublishWithContext
-QueueSubscribe raw register register_blueprint route run send sendToQueue spawn Subscribe
-subscribe SubscribeTopics system unserialize use
+AsyncClient basic_consume basic_publish Client ClientSession connect Consume consume convertAndSend
+execute Group include include_router mount produce ProduceAsync Publish publish
+PublishWithContext QueueSubscribe register register_blueprint route send sendToQueue Subscribe
+subscribe SubscribeTopics use
 """
-_ALWAYS_KEPT = frozenset(_KEPT_WORDS.split())
+_KEPT_BARE = frozenset(_KEPT_WORDS.split())
 """Names whose calls are kept without a literal argument too: what they are given is the point."""
 
 _MAX_SPAN_BYTES = 20_000
@@ -66,14 +66,19 @@ class _Source(Protocol):
     def of_node(self, node: Node, limit: int = ...) -> str: ...
 
 
-def arguments_of_call(node: Node, name: str, text: _Source) -> tuple[Argument, ...]:
+def arguments_of_call(
+    node: Node, name: str, text: _Source, *, asked_for: AbstractSet[str]
+) -> tuple[Argument, ...]:
     """Return a call's arguments if rules about libraries may want them, () otherwise.
 
-    That is, if one of them is a string or the name says enough. Most calls hold no quote at all,
-    which costs less to see than their children.
+    That is, if its name is `asked_for`, and one of them is a string or the name says enough. Most
+    calls hold no quote at all, which costs less to see than their children. A name that is more
+    than a name (`a.b`, `$http`) may end like one that is asked for, and such are few.
     """
+    if name not in asked_for and name.isidentifier():
+        return ()
     start, end = node.start_byte, min(node.end_byte, node.start_byte + _MAX_SPAN_BYTES)
-    is_kept = name in _ALWAYS_KEPT
+    is_kept = name in _KEPT_BARE
     if not is_kept and not _QUOTE.search(text.source, start, end):
         return ()
     found = arguments_of(node, text)

@@ -46,6 +46,7 @@ from indexing.facts import (
 )
 from indexing.import_trees import imports_of
 from indexing.languages import Language, grammar_of
+from indexing.libraries.rules import names_called
 from indexing.written_types import CUT
 
 _MAX_NAME_BYTES = 200
@@ -170,6 +171,7 @@ class Capture:
         self.language = language
         self.text = Text(source)
         self.is_generated = bool(_GENERATED.search(source[:_GENERATED_PROBE_BYTES]))
+        self.asked_for = names_called(language.name)
         self.is_whole = True
         self.package = ""
         self.definitions: list[Found] = []
@@ -308,7 +310,7 @@ class Capture:
         arity = -1 if held is None else held[0].named_child_count
         self.references.append((start, kind, name, receiver, arity))
         if held is not None:
-            arguments = arguments_of_call(held[0], name, self.text)
+            arguments = arguments_of_call(held[0], name, self.text, asked_for=self.asked_for)
             if arguments:
                 self.sites.append((start, kind, name, receiver, arguments))
 

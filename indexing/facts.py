@@ -14,8 +14,11 @@ from typing import Any, NamedTuple, Self, TypeVar
 
 from graph.values import NodeKind, Visibility
 
-EXTRACTOR_VERSION = 5
-"""Raise when the same bytes would give other facts: cached facts of older versions are stale."""
+EXTRACTOR_VERSION = 6
+"""Raise when the same bytes would give other facts: cached facts of older versions are stale.
+
+That is also when a rule of `indexing.libraries` asks for calls that no rule asked for before.
+"""
 
 MODULE_SCOPE = -1
 """The scope of what stands outside every definition."""

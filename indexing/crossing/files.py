@@ -10,10 +10,10 @@ from indexing.crossing.documents import MAXIMUM_BYTES
 from indexing.crossing.imports import OuterImport, outer_imports
 from indexing.crossing.rails import is_routes_file, read_rails_routes
 from indexing.crossing.reading import read_traffic
-from indexing.crossing.rules import RULES_VERSION
 from indexing.crossing.specifications import may_be_specification, specification_traffic
 from indexing.crossing.traffic import FileTraffic
 from indexing.facts import EXTRACTOR_VERSION
+from indexing.libraries.rules import RULES_VERSION
 from indexing.mirrors import find_mirror
 from indexing.models import CrossingFile
 

@@ -9,10 +9,10 @@ from indexing.crossing.reading.source import (
     shown,
     text_at,
 )
-from indexing.crossing.rules import ClientRules, Place
 from indexing.crossing.traffic import RequestFact, Text
 from indexing.expressions import steps_of
 from indexing.facts import Binding, BindingSource, ReferenceKind, Site
+from indexing.libraries.rules import ClientRules, Place
 
 _KNOWN, _LIKELY = 0.9, 0.5
 _ANY = "ANY"

@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator
 
 from indexing.crossing.reading.source import Source, argument, shown, text_at
-from indexing.crossing.rules import BusRules, Place
 from indexing.crossing.traffic import MessageFact, Text
 from indexing.expressions import steps_of
 from indexing.facts import Binding, BindingSource, ReferenceKind, Site
+from indexing.libraries.rules import BusRules, Place
 
 _KNOWN, _LIKELY = 0.9, 0.4
 TASK_DEFINED = "task:"

@@ -16,10 +16,10 @@ from indexing.crossing.reading.source import (
     text_at,
     texts_at,
 )
-from indexing.crossing.rules import MountRule, Place, RouteRule, ServerRules
 from indexing.crossing.traffic import MountFact, RouteFact, RouterFact, Text
 from indexing.expressions import steps_of
 from indexing.facts import MODULE_SCOPE, Binding, BindingSource, BindingTarget, ReferenceKind, Site
+from indexing.libraries.rules import MountRule, Place, RouteRule, ServerRules
 
 ANY_METHOD = "ANY"
 FILE_ROUTER = f"{MODULE_SCOPE}:*"

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 
 from graph.values import NodeKind
-from indexing.crossing.rules import Place
 from indexing.crossing.traffic import ConstantFact, NameFact, Text
 from indexing.expressions import steps_of
 from indexing.facts import (
@@ -21,6 +20,7 @@ from indexing.facts import (
     ReferenceKind,
     Site,
 )
+from indexing.libraries.rules import Place
 
 NOTHING = Text("", is_literal=True)
 _CONSTANT = re.compile(

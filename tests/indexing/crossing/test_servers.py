@@ -372,3 +372,12 @@ def test_mounts_in_a_circle_end() -> None:
 def test_a_file_without_sites_is_not_looked_at() -> None:
     assert not read_traffic(BlobFacts(language="python", lines=1))
     assert not read_traffic(BlobFacts(language="cobol", lines=1))
+
+
+def test_an_application_that_is_made_without_any_literal_is_known_elsewhere() -> None:
+    assert endpoints(
+        {
+            "app.py": "from flask import Flask\napp = Flask(__name__)\n",
+            "views.py": "from app import app\n\n@app.route('/x')\ndef x():\n    pass\n",
+        }
+    ) == {"GET /x x"}
