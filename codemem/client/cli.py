@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from codemem.client.scope import Scope
     from codemem.client.transport import Server
 
+_CYCLES = ("decay", "cluster", "creative", "summarize", "forget")
 _FORMATS = ("jsonl", "json", "csv", "markdown")
+_INSTEAD = ("runs", "show", "undo", "cancel")
 _DESCRIPTION = """\
 The team's memory and code graph, from your shell.
 """
@@ -92,6 +94,10 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         if given != wanted:
             parts = ("", " KEY", " KEY VALUE")[wanted]
             parser.error(f"it is: codemem config {options.action}{parts}")
+    if options.command == "consolidate":
+        instead = next((name for name in _INSTEAD if getattr(options, name)), None)
+        if instead and (options.cycles or options.dry_run):
+            parser.error(f"--{instead} takes no cycles and no --dry-run")
     if options.command == "review" and options.format == "json":
         options.json = True
     return options
@@ -112,7 +118,7 @@ def _run(options: argparse.Namespace) -> ExitStatus:
             return status.run(server=server, scope=scope, as_json=options.json)
         case "search" | "index" | "analyze" | "watch" | "hooks":
             return _code_commands(options)
-        case "export" | "import" | "config":
+        case "export" | "import" | "config" | "consolidate":
             return _namespace_commands(options)
         case "review":
             from codemem.client import review
@@ -160,6 +166,10 @@ def _namespace_commands(options: argparse.Namespace) -> ExitStatus:
             from codemem.client import import_
 
             return import_.run(server=server, scope=scope, options=options)
+        case "consolidate":
+            from codemem.client import consolidation
+
+            return consolidation.run(server=server, scope=scope, options=options)
         case _:
             from codemem.client import config
 
@@ -289,6 +299,7 @@ def _parser() -> argparse.ArgumentParser:
     _declare_hooks(commands)
     _declare_export(commands)
     _declare_import(commands)
+    _declare_consolidate(commands)
     _declare_config(commands)
     _declare_doctor(commands)
     return parser
@@ -455,6 +466,30 @@ def _declare_config(commands: _Commands[_Parser]) -> None:
     _add_namespace(config)
 
 
+def _declare_consolidate(commands: _Commands[_Parser]) -> None:
+    consolidate = _command(
+        commands,
+        "consolidate",
+        "have the server tidy a namespace's memories, see what that did, or take it back",
+        epilog="Cycles: decay (how well kept in mind), cluster (near duplicates), creative\n"
+        "(ties), summarize, forget (archive what faded). Without names all five run, forget last. It\n"
+        "takes the role maintainer; what was asked for goes on when this command is stopped.",
+    )
+    consolidate.add_argument(
+        "cycles", nargs="*", metavar="CYCLE", type=_cycle, help=f"{', '.join(_CYCLES)}"
+    )
+    consolidate.add_argument("--dry-run", action="store_true", help="say what would be done")
+    consolidate.add_argument("--no-wait", action="store_true", help="do not wait until it is done")
+    instead = consolidate.add_mutually_exclusive_group()
+    instead.add_argument("--runs", action="store_true", help="list the newest runs instead")
+    instead.add_argument(
+        "--show", metavar="RUN", type=_nonblank, help="show one run and what it changed instead"
+    )
+    instead.add_argument("--undo", metavar="RUN", type=_nonblank, help="undo this run instead")
+    instead.add_argument("--cancel", metavar="RUN", type=_nonblank, help="stop this run instead")
+    _add_namespace(consolidate)
+
+
 def _declare_doctor(commands: _Commands[_Parser]) -> None:
     doctor = _command(commands, "doctor", "check every link from this directory to the server")
     _add_scope(doctor)
@@ -488,6 +523,12 @@ def _count(text: str) -> int:
     if text.isdecimal() and int(text) > 0:
         return int(text)
     raise argparse.ArgumentTypeError(f"{text!r} is not a number above zero")
+
+
+def _cycle(text: str) -> str:
+    if text in _CYCLES:
+        return text
+    raise argparse.ArgumentTypeError(f"{text!r} is not a cycle; there are: {', '.join(_CYCLES)}")
 
 
 def _nonblank(text: str) -> str:

@@ -10,6 +10,7 @@ from rest_framework.request import Request
 from codemem.accounts.values import TokenKind
 from codemem.gateway.errors import ArgumentsInvalid
 from indexing.findings.values import Severity
+from memory.consolidation.runs import CYCLES, State
 from memory.values import MemoryType
 
 _ALWAYS = frozenset({"cursor", "page_size", "format"})
@@ -73,6 +74,13 @@ class ProposalFilters(django_filters.FilterSet):  # type: ignore[misc]
     state = django_filters.ChoiceFilter(
         choices=[(state, state) for state in ("open", "approved", "rejected", "overtaken")]
     )
+
+
+class ConsolidationRunFilters(django_filters.FilterSet):  # type: ignore[misc]
+    namespace = django_filters.CharFilter("namespace__name")
+    cycle = django_filters.ChoiceFilter(choices=[(cycle.value, cycle.value) for cycle in CYCLES])
+    state = django_filters.ChoiceFilter(choices=[(state.value, state.value) for state in State])
+    dry_run = django_filters.BooleanFilter("is_dry")
 
 
 class AuditFilters(django_filters.FilterSet):  # type: ignore[misc]

@@ -14,6 +14,10 @@ class CreatedPagination(CursorPagination):
     max_page_size = 200
 
 
+class StartedPagination(CreatedPagination):
+    ordering = ("-started_at", "-id")
+
+
 class FindingPagination(CursorPagination):
     """The worst first."""
 

@@ -8,6 +8,8 @@ from rest_framework import serializers
 
 from codemem.accounts.values import NAME_PATTERN, NAME_RULE, Role, TokenKind, TokenScope
 from graph.remotes import redact_credentials
+from memory.consolidation.changes import MAXIMUM_CHANGES
+from memory.consolidation.runs import CYCLES
 from memory.values import MemoryType
 
 _NAME = RegexValidator(NAME_PATTERN, NAME_RULE)
@@ -198,6 +200,58 @@ class ProposalRepresentation(Representation):
 
 class DecisionRepresentation(Representation):
     note = serializers.CharField(max_length=1000, required=False, default="", allow_blank=True)
+
+
+class ConsolidationRunRepresentation(Representation):
+    """A run; its report has, of private memories, only what was done to your own."""
+
+    id = serializers.UUIDField(read_only=True)
+    namespace = serializers.CharField()
+    cycle = serializers.CharField(read_only=True)
+    state = serializers.CharField(read_only=True)
+    dry_run = serializers.BooleanField(source="is_dry", read_only=True)
+    asked_by = serializers.CharField(read_only=True)
+    started_at = serializers.DateTimeField(read_only=True)
+    finished_at = serializers.DateTimeField(read_only=True, allow_null=True)
+    report = serializers.DictField(read_only=True)
+    error = serializers.CharField(read_only=True)
+
+
+class ConsolidationRunsRepresentation(Representation):
+    runs = ConsolidationRunRepresentation(many=True)
+
+
+class ConsolidationChangeRepresentation(Representation):
+    id = serializers.IntegerField()
+    kind = serializers.CharField()
+    what = serializers.CharField()
+    memory_ids = serializers.ListField(child=serializers.UUIDField())
+    before = serializers.DictField()
+    after = serializers.DictField()
+    proposal_id = serializers.UUIDField(allow_null=True)
+
+
+class ConsolidationChangesRepresentation(Representation):
+    changes = ConsolidationChangeRepresentation(many=True)
+    next_after = serializers.IntegerField(allow_null=True)
+
+
+class WantedConsolidationRepresentation(Representation):
+    namespace = serializers.CharField()
+    cycles = serializers.ListField(
+        child=serializers.ChoiceField(choices=[cycle.value for cycle in CYCLES]),
+        required=False,
+        allow_empty=False,
+        help_text="Default: all, forgetting last.",
+    )
+    dry_run = serializers.BooleanField(required=False, default=False)
+
+
+class WantedChangesRepresentation(Representation):
+    after = serializers.IntegerField(required=False, default=0, min_value=0)
+    limit = serializers.IntegerField(
+        required=False, default=100, min_value=1, max_value=MAXIMUM_CHANGES
+    )
 
 
 class AuditRepresentation(Representation):

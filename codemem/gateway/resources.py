@@ -4,6 +4,7 @@ Each reads through a filtered entry point of `queries` and writes through `servi
 of somebody else's namespace is a 404 here as everywhere.
 """
 
+from contextlib import suppress
 from datetime import timedelta
 from functools import cached_property
 from typing import Any
@@ -25,9 +26,12 @@ from codemem.accounts.values import NOBODY, PERMISSIONS, Action, Caller, TokenKi
 from codemem.gateway import filters
 from codemem.gateway.auth import caller_of
 from codemem.gateway.errors import NotFound, RightMissing
-from codemem.gateway.pagination import AuditPagination, FindingPagination
+from codemem.gateway.pagination import AuditPagination, FindingPagination, StartedPagination
 from codemem.gateway.representations import (
     AuditRepresentation,
+    ConsolidationChangesRepresentation,
+    ConsolidationRunRepresentation,
+    ConsolidationRunsRepresentation,
     DecisionRepresentation,
     DismissalRepresentation,
     FindingRepresentation,
@@ -40,6 +44,8 @@ from codemem.gateway.representations import (
     RepositoryRepresentation,
     RunRepresentation,
     TokenRepresentation,
+    WantedChangesRepresentation,
+    WantedConsolidationRepresentation,
 )
 from graph import queries as graph
 from graph import services as graph_services
@@ -49,6 +55,8 @@ from indexing.findings import queries as findings
 from indexing.findings import services as finding_services
 from memory import queries as memory
 from memory import services as memory_services
+from memory.consolidation import runs as consolidation
+from memory.consolidation.changes import changes_of
 from workers import queue
 
 
@@ -307,6 +315,85 @@ class ProposalViewSet(ResourceViewSet, mixins.RetrieveModelMixin):
         return Response(ProposalRepresentation(self.get_object()).data)
 
 
+class ConsolidationRunViewSet(ResourceViewSet):
+    """Consolidation: ask for runs of the cycles, see what they did, take it back."""
+
+    serializer_class = ConsolidationRunRepresentation
+    filterset_class = filters.ConsolidationRunFilters
+    pagination_class = StartedPagination
+
+    def get_queryset(self) -> QuerySet[Any]:
+        return consolidation.visible_runs(caller=self.caller)
+
+    def paginate_queryset(self, queryset: Any) -> Any:
+        page = super().paginate_queryset(queryset)
+        return page and [self._view(run) for run in page]
+
+    def retrieve(self, _request: Request, pk: str) -> Response:  # noqa: ARG002
+        """Return one run with its report."""
+        return Response(ConsolidationRunRepresentation(self._view(self.get_object())).data)
+
+    @extend_schema(
+        parameters=[WantedChangesRepresentation], responses=ConsolidationChangesRepresentation
+    )
+    @action(detail=True, methods=["get"], pagination_class=None, filter_backends=[])
+    def changes(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+        """Return what a run changed, in its order, as far as you may read the memories."""
+        wanted = WantedChangesRepresentation(data=request.query_params.dict())
+        wanted.is_valid(raise_exception=True)
+        page = changes_of(
+            run=self.get_object(),
+            caller=self.caller,
+            now=timezone.now(),
+            **wanted.validated_data,
+        )
+        return Response(ConsolidationChangesRepresentation(page).data)
+
+    @extend_schema(
+        request=WantedConsolidationRepresentation,
+        responses={202: ConsolidationRunsRepresentation},
+    )
+    def create(self, request: Request) -> Response:
+        """Have workers run cycles; one that waits already is not asked for twice."""
+        data = _valid(WantedConsolidationRepresentation, request)
+        namespace = self.namespace_named(data["namespace"])
+        self.require(Action.DELETE_ANY_MEMORY, namespace)
+        asked = consolidation.request(
+            caller=self.caller,
+            namespace_id=namespace.pk,
+            cycles=data.get("cycles") or [cycle.value for cycle in consolidation.CYCLES],
+            is_dry=data["dry_run"],
+            now=timezone.now(),
+        )
+        # A run is a row first: while Redis is away it waits for the clock.
+        with suppress(queue.QueueUnavailable):
+            queue.consolidate(namespace_id=namespace.pk)
+        rows = {run.pk: run for run in self.get_queryset().filter(pk__in=asked)}
+        shown = [self._view(rows[key]) for key in asked]
+        return Response(
+            ConsolidationRunsRepresentation({"runs": shown}).data, status=status.HTTP_202_ACCEPTED
+        )
+
+    @extend_schema(request=None, responses=ConsolidationRunRepresentation)
+    @action(detail=True, methods=["post"])
+    def undo(self, _request: Request, pk: str) -> Response:  # noqa: ARG002
+        """Put back what a run changed; what was changed since stays, and is told."""
+        run_id = self.get_object().pk
+        consolidation.undo(caller=self.caller, run_id=run_id, now=timezone.now())
+        return Response(ConsolidationRunRepresentation(self._view(self.get_object())).data)
+
+    @extend_schema(request=None, responses=ConsolidationRunRepresentation)
+    @action(detail=True, methods=["post"])
+    def cancel(self, _request: Request, pk: str) -> Response:  # noqa: ARG002
+        """Stop a run at its next step; what it did can be undone."""
+        run_id = self.get_object().pk
+        consolidation.cancel(caller=self.caller, run_id=run_id, now=timezone.now())
+        return Response(ConsolidationRunRepresentation(self._view(self.get_object())).data)
+
+    def _view(self, run: Any) -> consolidation.RunView:
+        return consolidation.view_of(run, caller=self.caller)
+
+
 class AuditViewSet(ResourceViewSet):
     """The audit trail of the namespaces that you own."""
 
@@ -336,6 +423,7 @@ router.register("repositories", RepositoryViewSet, basename="repository")
 router.register("findings", FindingViewSet, basename="finding")
 router.register("memories", MemoryViewSet, basename="memory")
 router.register("proposals", ProposalViewSet, basename="proposal")
+router.register("consolidation-runs", ConsolidationRunViewSet, basename="consolidation-run")
 router.register("audit", AuditViewSet, basename="audit")
 
 
