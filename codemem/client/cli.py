@@ -472,8 +472,9 @@ def _declare_consolidate(commands: _Commands[_Parser]) -> None:
         "consolidate",
         "have the server tidy a namespace's memories, see what that did, or take it back",
         epilog="Cycles: decay (how well kept in mind), cluster (near duplicates), creative\n"
-        "(ties), summarize, forget (archive what faded). Without names all five run, forget last. It\n"
-        "takes the role maintainer; what was asked for goes on when this command is stopped.",
+        "(ties), summarize, forget (archive what faded). Without names all five run,\n"
+        "forget last. It takes the role maintainer; what was asked for goes on when this command\n"
+        "is stopped.",
     )
     consolidate.add_argument(
         "cycles", nargs="*", metavar="CYCLE", type=_cycle, help=f"{', '.join(_CYCLES)}"
