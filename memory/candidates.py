@@ -3,7 +3,7 @@
 Every filter stands inside the query that ranks, before its LIMIT. Knows nothing of weights.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
@@ -13,8 +13,20 @@ from uuid import UUID
 
 import numpy as np
 from django.contrib.postgres.search import SearchVectorField
+from django.core.exceptions import EmptyResultSet
 from django.db import connection, transaction
-from django.db.models import Case, F, FloatField, Func, Lookup, Q, QuerySet, Value, When
+from django.db.models import (
+    BooleanField,
+    Case,
+    F,
+    FloatField,
+    Func,
+    Lookup,
+    Q,
+    QuerySet,
+    Value,
+    When,
+)
 from django.db.models.functions import Cast
 from numpy.typing import NDArray
 from pgvector.django import CosineDistance, HalfVectorField
@@ -70,6 +82,12 @@ def answering(
     *, caller: Caller, query: RecallQuery, namespace_ids: Sequence[UUID], now: datetime
 ) -> QuerySet[Memory]:
     """Return the memories that a question allows at all, in those namespaces that are theirs."""
+    return Memory.objects.filter(Compiled(_allowed(caller, query, namespace_ids, now=now)))
+
+
+def _allowed(
+    caller: Caller, query: RecallQuery, namespace_ids: Sequence[UUID], *, now: datetime
+) -> QuerySet[Memory]:
     mine = [key for key in namespace_ids if caller.can(Action.READ_MEMORY, key)]
     rows = Memory.objects.filter(
         _in(mine), visible_to(caller), _standing(query, now=now), on_branch(query.branch)
@@ -93,6 +111,27 @@ def answering(
     if query.author:
         rows = rows.filter(author_name__iexact=query.author)
     return rows
+
+
+class Compiled(Func):
+    """The filters of some rows as SQL, made once: several statements of a question have the same.
+
+    Half of what a question cost was Django making the same condition of the same objects again.
+    """
+
+    conditional = True
+
+    def __init__(self, rows: QuerySet[Memory]) -> None:
+        super().__init__(output_field=BooleanField())
+        try:
+            compiler = rows.query.get_compiler(connection=connection)
+            text, parameters = compiler.compile(rows.query.where)
+        except EmptyResultSet:
+            text, parameters = "false", ()
+        self._sql = text, tuple(parameters)
+
+    def as_sql(self, *_: Any, **__: Any) -> tuple[str, tuple[Any, ...]]:
+        return self._sql
 
 
 def _standing(query: RecallQuery, *, now: datetime) -> Q:
@@ -133,7 +172,6 @@ def scope_of(*, caller: Caller, query: RecallQuery, terms: Sequence[str]) -> Sco
     return Scope(statistics=statistics, authors=tuple(authors))
 
 
-@transaction.atomic
 def nearest(
     *,
     caller: Caller,
@@ -146,31 +184,85 @@ def nearest(
     """Return what each generator found: ids, each with the names of those that found it.
 
     The 50 nearest by vector, by words, by words with the neighbors of short memories, and by words
-    in the times that the question names. Six queries, and three more for each namespace that is
-    large enough for indexes of its own.
+    in the times that the question names. Two queries; one more for each namespace that is large
+    enough for indexes of its own.
+    """
+    vectors, words = _indexed(query, vector)
+    found: list[_Found] = []
+    for keys in _apart(query.namespace_ids, vectors | words):
+        rows = answering(caller=caller, query=query, namespace_ids=keys, now=now)
+        generators = _generators(rows, terms, vector, spans, keys, has_bm25=keys[0] in words)
+        if not generators:
+            continue
+        if vector is not None and keys[0] in vectors:
+            found += _found_by_index(generators)
+        else:
+            found += _united(generators)
+    names: dict[UUID, set[str]] = {}
+    for generator in _GENERATORS:
+        ranked = sorted((score, key) for name, score, key in found if name == generator)
+        for _, key in ranked[:PER_GENERATOR]:
+            names.setdefault(key, set()).add(generator)
+    return names
+
+
+_Found = tuple[str, float, UUID]
+_GENERATORS = ("vector", "words", "session", "time")
+
+
+def _generators(
+    rows: QuerySet[Memory],
+    terms: Sequence[str],
+    vector: QuestionVector | None,
+    spans: Sequence[Span],
+    namespace_ids: Sequence[UUID],
+    *,
+    has_bm25: bool,
+) -> dict[str, QuerySet[Memory, Ranked]]:
+    """Return each generator's ranked rows, by name, as far as the question has what it takes."""
+    ranked: dict[str, QuerySet[Memory, Ranked]] = {}
+    if vector is not None:
+        ranked["vector"] = nearest_by_vector(rows, vector)
+    if not terms:
+        return ranked
+    ranked["words"] = (
+        nearest_by_bm25(rows, terms, namespace_id=namespace_ids[0])
+        if has_bm25
+        else nearest_by_rank(rows, terms)
+    )
+    ranked["session"] = nearest_in_session(rows, terms, namespace_ids=namespace_ids)
+    if spans:
+        ranked["time"] = nearest_by_rank(rows.filter(_told_in(spans)), terms)
+    return ranked
+
+
+def _united(generators: Mapping[str, QuerySet[Memory, Ranked]]) -> list[_Found]:
+    """Return what the generators find, asked in one statement."""
+    named = [
+        rows.annotate(generator=Value(name)).values_list("generator", "distance", "pk")
+        for name, rows in generators.items()
+    ]
+    # Zero means that BM25 knows no word of it.
+    return [row for row in named[0].union(*named[1:], all=True) if row[0] != "words" or row[1] < 0]
+
+
+@transaction.atomic
+def _found_by_index(generators: Mapping[str, QuerySet[Memory, Ranked]]) -> list[_Found]:
+    """Return what the generators find where vectors are found by an approximate index.
+
+    All vectors that there are, also where its scan gives up.
     """
     _widen_index_scans()
-    vectors, words = _indexed(query, vector)
-    names = ("vector", "words", "session", "time", "version")
-    found: dict[str, list[Ranked]] = {name: [] for name in names}
-    if vector is not None:
-        for keys in _apart(query.namespace_ids, vectors):
-            rows = answering(caller=caller, query=query, namespace_ids=keys, now=now)
-            found["vector"] += _by_vector(rows, vector, is_indexed=keys[0] in vectors)
-    if terms:
-        for keys in _apart(query.namespace_ids, words):
-            rows = answering(caller=caller, query=query, namespace_ids=keys, now=now)
-            own = keys[0] if keys[0] in words else None
-            found["words"] += _by_words(rows, terms, namespace_id=own)
-            found["session"] += nearest_in_session(rows, terms, namespace_ids=keys)
-            found["time"] += _in_times(rows, terms, spans)
-            if query.as_of is not None:
-                found["version"] += nearest_of_then(rows, terms, at=query.as_of)
-    generators: dict[UUID, set[str]] = {}
-    for name, ranked in found.items():
-        for _, key in sorted(ranked)[:PER_GENERATOR]:
-            generators.setdefault(key, set()).add(name)
-    return generators
+    found = _united(generators)
+    if sum(name == "vector" for name, _, _ in found) == PER_GENERATOR:
+        return found
+    # An approximate scan stops after hnsw.max_scan_tuples rows; a rare filter may have left more of
+    # them unseen. Bitmap scans find the few rows, and all of them.
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_indexscan = off")
+        exact = [("vector", distance, key) for distance, key in generators["vector"].all()]
+        cursor.execute("SET LOCAL enable_indexscan = on")
+    return [row for row in found if row[0] != "vector"] + exact
 
 
 def nearest_by_vector(rows: QuerySet[Memory], vector: QuestionVector) -> QuerySet[Memory, Ranked]:
@@ -263,14 +355,12 @@ def nearest_of_then(
     return ranked.order_by("distance", "-pk").values_list("distance", "pk")[:PER_GENERATOR]
 
 
-def _in_times(rows: QuerySet[Memory], terms: Sequence[str], spans: Sequence[Span]) -> list[Ranked]:
-    """Return the best by words of those made in, or soon after, the times a question names."""
-    if not spans:
-        return []
+def _told_in(spans: Sequence[Span]) -> Q:
+    """Return the condition that a memory was made in, or soon after, one of these times."""
     times = Q()
     for span in spans:
         times |= Q(created_at__gte=span.start, created_at__lt=span.end + _TOLD_WITHIN)
-    return list(nearest_by_rank(rows.filter(times), terms))
+    return times
 
 
 def _distance(vector: QuestionVector) -> CosineDistance:
@@ -312,30 +402,6 @@ def _indexed(
         frozenset(key for name, key in vectors.items() if name in built),
         frozenset(key for name, key in words.items() if name in built),
     )
-
-
-def _by_vector(rows: QuerySet[Memory], vector: QuestionVector, *, is_indexed: bool) -> list[Ranked]:
-    """Return the nearest by vector; all that there are, also where an index scan gives up."""
-    near = nearest_by_vector(rows, vector)
-    found = list(near)
-    if is_indexed and len(found) < PER_GENERATOR:
-        # An approximate scan stops after hnsw.max_scan_tuples rows; a rare filter may have left
-        # more of them unseen. Bitmap scans find the few rows, and all of them.
-        with connection.cursor() as cursor:
-            cursor.execute("SET LOCAL enable_indexscan = off")
-            found = list(near.all())
-            cursor.execute("SET LOCAL enable_indexscan = on")
-    return found
-
-
-def _by_words(
-    rows: QuerySet[Memory], terms: Sequence[str], *, namespace_id: UUID | None
-) -> list[Ranked]:
-    """Return the best by words, from the namespace's BM25 index where it has one."""
-    if namespace_id is None:
-        return list(nearest_by_rank(rows, terms))
-    ranked = nearest_by_bm25(rows, terms, namespace_id=namespace_id)
-    return [(score, key) for score, key in ranked if score < 0]
 
 
 def _widen_index_scans() -> None:

@@ -13,7 +13,7 @@ from uuid import UUID
 
 import numpy as np
 import structlog
-from django.db.models import FloatField, Q, Value
+from django.db.models import FloatField, Q, QuerySet, Value
 from numpy.typing import NDArray
 
 from codemem import embedding, policies
@@ -69,7 +69,7 @@ def recall(
     """Return what the caller's memories say to a question, best first; at most `query.k` hits.
 
     Without an embedding model words and links answer alone, and the answer says so. With a `ref`
-    what the hits cite is compared with the code there. About twenty queries; three more for each
+    what the hits cite is compared with the code there. About twelve queries; one more for each
     namespace that is large enough for indexes of its own. Raise QueryInvalid.
     """
     query = _checked(caller, query)
@@ -196,11 +196,21 @@ class _Row(NamedTuple):
     distance: float | None
 
 
+class _Context(NamedTuple):
+    """What a memory is among its neighbors; see MemoryContext."""
+
+    around: Sequence[UUID]
+    tokens: str
+    words: bytes
+    fingerprint: str
+
+
 _COLUMNS = (
     *("pk", "number", "namespace_id", "repository_id", "branch", "memory_type", "state"),
     *("content", "tokens", "tags", "author_name", "importance", "confidence", "created_at"),
     *("embedding_fingerprint", "distance"),
 )
+_CONTEXT_COLUMNS = ("around", "tokens", "words", "fingerprint")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,7 +218,7 @@ class _Candidate:
     """A memory that may answer: its row, its context, and who found it."""
 
     row: _Row
-    context: MemoryContext | None
+    context: _Context | None
     found_by: frozenset[str]
 
     @property
@@ -238,16 +248,17 @@ def _pool(
         spans=question.time.spans,
     )
     names = Q(pk__in=question.named_ids) | Q(number__in=question.named)
-    rows = _rows(caller, query, question, Q(pk__in=found) | names, now=now)
-    contexts = _contexts(row.id for row in rows)
+    allowed = answering(caller=caller, query=query, namespace_ids=query.namespace_ids, now=now)
+    rows, contexts = _rows(allowed, question, Q(pk__in=found) | names)
     known = {row.id for row in rows}
     seeds = sorted(rows, key=lambda row: row.distance if row.distance is not None else 2.0)[:_SEEDS]
     around = {key for row in seeds if row.id in contexts for key in contexts[row.id].around} - known
     linked = links.linked_memories(_by_namespace(seeds))
     if around or linked:
         more = Q(pk__in=around) | (Q(number__in=linked) & ~Q(pk__in=known))
-        rows += _rows(caller, query, question, more, now=now)
-        contexts |= _contexts(row.id for row in rows if row.id not in known)
+        other_rows, other_contexts = _rows(allowed, question, more)
+        rows += other_rows
+        contexts |= other_contexts
     pool = []
     for row in rows:
         by = set(found.get(row.id, ()))
@@ -262,21 +273,37 @@ def _pool(
 
 
 def _rows(
-    caller: Caller, query: RecallQuery, question: _Question, wanted: Q, *, now: datetime
-) -> list[_Row]:
-    rows = answering(caller=caller, query=query, namespace_ids=query.namespace_ids, now=now)
+    allowed: QuerySet[Memory], question: _Question, wanted: Q
+) -> tuple[list[_Row], dict[UUID, _Context]]:
+    """Return the wanted rows, and the contexts of those that have one. One query."""
     distance = (
         Value(None, output_field=FloatField())
         if question.vector is None
         else candidates.distance_to(question.vector)
     )
-    wanted_rows = rows.filter(wanted).annotate(distance=distance)
-    return [_Row(*row) for row in wanted_rows.values_list(*_COLUMNS)]
+    found = (
+        allowed.filter(wanted)
+        .annotate(distance=distance)
+        .order_by()
+        .values_list(*_COLUMNS, *(f"context__{name}" for name in _CONTEXT_COLUMNS))
+    )
+    rows: list[_Row] = []
+    contexts: dict[UUID, _Context] = {}
+    for values in found:
+        row = _Row._make(values[: len(_COLUMNS)])
+        context = _Context._make(values[len(_COLUMNS) :])
+        rows.append(row)
+        if context.around is not None:
+            contexts[row.id] = context
+    return rows, contexts
 
 
-def _contexts(ids: Iterable[UUID]) -> dict[UUID, MemoryContext]:
-    rows = MemoryContext.objects.filter(memory_id__in=list(ids)).defer("lexemes")
-    return {row.memory_id: row for row in rows}
+def _contexts(ids: Iterable[UUID]) -> dict[UUID, _Context]:
+    rows = MemoryContext.objects.filter(memory_id__in=list(ids))
+    return {
+        key: _Context._make(values)
+        for key, *values in rows.values_list("memory_id", *_CONTEXT_COLUMNS)
+    }
 
 
 def _by_namespace(rows: Iterable[_Row]) -> dict[UUID, list[int]]:
