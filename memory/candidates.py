@@ -19,6 +19,7 @@ from django.db.models import (
     BooleanField,
     Case,
     F,
+    Field,
     FloatField,
     Func,
     Lookup,
@@ -60,6 +61,21 @@ class MatchesAny(Lookup[Any]):
     def as_sql(self, compiler: Any, connection: Any) -> tuple[str, tuple[str | int, ...]]:
         column, parameters = self.process_lhs(compiler, connection)
         return f"{column} @@ %s::tsquery", (*parameters, to_or_tsquery(self.rhs))
+
+
+@Field.register_lookup
+class AnyOf(Lookup[Any]):
+    """Match one of some values, passed as one array.
+
+    A parameter for each takes longer to write down and to read again than the rows take to find.
+    """
+
+    lookup_name = "any_of"
+    prepare_rhs = False
+
+    def as_sql(self, compiler: Any, connection: Any) -> tuple[str, tuple[Any, ...]]:
+        column, parameters = self.process_lhs(compiler, connection)
+        return f"{column} = ANY(%s)", (*parameters, list(self.rhs))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -247,15 +247,15 @@ def _pool(
         now=now,
         spans=question.time.spans,
     )
-    names = Q(pk__in=question.named_ids) | Q(number__in=question.named)
+    names = Q(pk__any_of=question.named_ids) | Q(number__any_of=question.named)
     allowed = answering(caller=caller, query=query, namespace_ids=query.namespace_ids, now=now)
-    rows, contexts = _rows(allowed, question, Q(pk__in=found) | names)
+    rows, contexts = _rows(allowed, question, Q(pk__any_of=found) | names)
     known = {row.id for row in rows}
     seeds = sorted(rows, key=lambda row: row.distance if row.distance is not None else 2.0)[:_SEEDS]
     around = {key for row in seeds if row.id in contexts for key in contexts[row.id].around} - known
     linked = links.linked_memories(_by_namespace(seeds))
     if around or linked:
-        more = Q(pk__in=around) | (Q(number__in=linked) & ~Q(pk__in=known))
+        more = Q(pk__any_of=around) | (Q(number__any_of=linked) & ~Q(pk__any_of=known))
         other_rows, other_contexts = _rows(allowed, question, more)
         rows += other_rows
         contexts |= other_contexts
@@ -299,7 +299,7 @@ def _rows(
 
 
 def _contexts(ids: Iterable[UUID]) -> dict[UUID, _Context]:
-    rows = MemoryContext.objects.filter(memory_id__in=list(ids))
+    rows = MemoryContext.objects.filter(memory__pk__any_of=list(ids))
     return {
         key: _Context._make(values)
         for key, *values in rows.values_list("memory_id", *_CONTEXT_COLUMNS)
@@ -370,7 +370,10 @@ def _hits(
     if not any(passed):
         return []
     gains = links.linked_relevance([(one.row.namespace_id, one.vertex) for one in pool], relevances)
-    linked = [replace(one, linked=gain) for one, gain in zip(evidence, gains, strict=True)]
+    linked = [
+        replace(one, linked=gain) if gain else one
+        for one, gain in zip(evidence, gains, strict=True)
+    ]
     weights = {key: _weights(mine) for key, mine in settings.items()}
     scored = scoring.scores(linked, weights=[weights[one.row.namespace_id] for one in pool])
     answers = [
@@ -389,7 +392,7 @@ def _hits(
         for one in best
     ]
     last = sorted(demoted, key=_place, reverse=True)[: query.k]
-    wanted = Q(pk__in=[one.candidate.row.id for one in last])
+    wanted = Q(pk__any_of=[one.candidate.row.id for one in last])
     memories = _memories(caller, query, wanted, now=now)
     return [
         RecallHit(

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 Key = TypeVar("Key")
 Vectors = NDArray[np.float32]
 
-# The eight signs that each byte stands for.
-_SIGNS: Final[Vectors] = 2 * np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(
-    np.float32
-) - np.float32(1)
+# The four signs that each half of a byte stands for.
+_SIGNS: Final[Vectors] = np.array(
+    [[1 if number & bit else -1 for bit in (8, 4, 2, 1)] for number in range(16)], np.float32
+)
 
 
 def pack(vectors: Vectors) -> bytes:
@@ -70,8 +70,9 @@ def _products(question: Vectors, rows: NDArray[np.uint8]) -> Vectors:
     What each of the 256 possible bytes adds at each place is computed once and looked up: 2 ms for
     7,500 rows, where unpacking them for a product of matrices takes 4, and 8 of two cores.
     """
-    by_byte = np.einsum("wpb,vb->pvw", question.reshape(len(question), -1, 8), _SIGNS)
+    halves = np.einsum("wphb,nb->hpnw", question.reshape(len(question), -1, 2, 4), _SIGNS)
+    by_byte = (halves[0][:, :, None] + halves[1][:, None]).reshape(-1, 256, len(question))
     products = np.zeros((len(rows), len(question)), np.float32)
-    for place, table in enumerate(by_byte):
-        products += table.take(rows[:, place], axis=0)
+    for table, column in zip(by_byte, np.ascontiguousarray(rows.T), strict=True):
+        products += table.take(column, axis=0)
     return products
