@@ -199,8 +199,9 @@ def nearest(
 ) -> dict[UUID, set[str]]:
     """Return what each generator found: ids, each with the names of those that found it.
 
-    The 50 nearest by vector, by words, by words with the neighbors of short memories, and by words
-    in the times that the question names. Two queries; one more for each namespace that is large
+    The 50 nearest by vector, by words, by words with the neighbors of short memories, by words in
+    the times that the question names, and by the words of then of what has changed since. Two
+    queries; one more for each namespace that is large
     enough for indexes of its own.
     """
     vectors, words = _indexed(query, vector)
@@ -208,6 +209,8 @@ def nearest(
     for keys in _apart(query.namespace_ids, vectors | words):
         rows = answering(caller=caller, query=query, namespace_ids=keys, now=now)
         generators = _generators(rows, terms, vector, spans, keys, has_bm25=keys[0] in words)
+        if terms and query.as_of is not None:
+            generators["version"] = nearest_of_then(rows, terms, at=query.as_of)
         if not generators:
             continue
         if vector is not None and keys[0] in vectors:
@@ -223,7 +226,7 @@ def nearest(
 
 
 _Found = tuple[str, float, UUID]
-_GENERATORS = ("vector", "words", "session", "time")
+_GENERATORS = ("vector", "words", "session", "time", "version")
 
 
 def _generators(

@@ -114,7 +114,8 @@ def versions_of(
 ) -> list[VersionValue]:
     """Return what a memory said before, the latest change first; raise MemoryUnknown."""
     memory = _row(caller, memory_id, now=now)
-    rows = list(MemoryVersion.objects.filter(memory=memory).order_by("-number")[:limit])
+    mine = queries.versions_visible_to(caller)
+    rows = list(MemoryVersion.objects.filter(mine, memory=memory).order_by("-number")[:limit])
     after: Snapshot = snapshot_of(memory)
     versions = []
     for row in rows:
@@ -141,7 +142,8 @@ def memory_at(
     memory = _row(caller, memory_id, now=now)
     if version == memory.version:
         return snapshot_of(memory)
-    row = MemoryVersion.objects.filter(memory=memory, number=version).first()
+    mine = queries.versions_visible_to(caller)
+    row = MemoryVersion.objects.filter(mine, memory=memory, number=version).first()
     return row.snapshot if row else None
 
 
@@ -193,7 +195,9 @@ def timeline(
         return sorted((_stored_event(row, now=now) for row in near), key=lambda event: event.at)
     stored = queries.shown(_between(rows, "created_at", since, until)).order_by("-created_at")
     changed = _between(
-        MemoryVersion.objects.filter(memory__in=rows.order_by().values("pk")),
+        MemoryVersion.objects.filter(
+            queries.versions_visible_to(caller), memory__in=rows.order_by().values("pk")
+        ),
         "valid_to",
         since,
         until,

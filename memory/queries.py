@@ -122,6 +122,15 @@ def visible_to(caller: Caller) -> Q:
     return ~Q(visibility=Memory.Visibility.PRIVATE) | Q(author_id=caller.user_id)
 
 
+def versions_visible_to(caller: Caller) -> Q:
+    """Return the condition that a version is of when its memory was shared, or the caller's own.
+
+    Of memories that the caller sees: who publishes what was private shows what it says now.
+    """
+    was_private = Q(snapshot__visibility=Memory.Visibility.PRIVATE.value)
+    return ~was_private | Q(memory__author_id=caller.user_id)
+
+
 def holding(*, now: datetime) -> Q:
     """Return the condition that a memory is active and not past its time."""
     return Q(state=Memory.State.ACTIVE) & (Q(expires_at=None) | Q(expires_at__gt=now))

@@ -269,7 +269,7 @@ def _pool(
         elif row.id not in known:
             by.add("link")
         pool.append(_Candidate(row=row, context=contexts.get(row.id), found_by=frozenset(by)))
-    return pool if query.as_of is None else _of_then(pool, query.as_of)
+    return pool if query.as_of is None else _of_then(pool, caller, query.as_of)
 
 
 def _rows(
@@ -314,12 +314,13 @@ def _by_namespace(rows: Iterable[_Row]) -> dict[UUID, list[int]]:
     return found
 
 
-def _of_then(pool: Sequence[_Candidate], at: datetime) -> list[_Candidate]:
+def _of_then(pool: Sequence[_Candidate], caller: Caller, at: datetime) -> list[_Candidate]:
     """Return the candidates that held at a time, with the words of then.
 
     Their vectors are the present's: of what was changed since, the words alone are compared.
     """
-    then = as_of(Memory.objects.filter(pk__in=[one.row.id for one in pool]), at=at)
+    rows = Memory.objects.filter(pk__in=[one.row.id for one in pool])
+    then = as_of(rows, caller=caller, at=at)
     held = []
     for one in pool:
         snapshot = then.get(one.row.id)
@@ -559,7 +560,7 @@ def _memories(
     memories = {row.pk: stored(row, now=now) for row in shown(rows.filter(wanted))}
     if query.as_of is None:
         return memories
-    then = as_of(rows.filter(pk__in=memories), at=query.as_of)
+    then = as_of(rows.filter(pk__in=memories), caller=caller, at=query.as_of)
     return {
         key: _as_it_read(memory, then[key])
         for key, memory in memories.items()

@@ -7,6 +7,7 @@ something else than that version did, nobody's words are overwritten: it is told
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from codemem.accounts.values import Caller
 from memory import queries
 from memory.models import Memory, MemoryVersion
 from memory.portability import reading
@@ -107,7 +108,7 @@ def _refine(restoration: Restoration, target: Target, memory: Memory, given: Rec
         return
     version = Fields(record).count("version", memory.version)
     if version != memory.version:
-        if not _differing(record, _as_of(memory, version, restoration)):
+        if not _differing(record, _as_of(memory, version, target.caller, restoration)):
             restoration.report.unchanged += 1
             return
         raise RecordInvalid(
@@ -145,9 +146,10 @@ def _differing(record: Record, here: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _as_of(memory: Memory, version: int, restoration: Restoration) -> Record:
+def _as_of(memory: Memory, version: int, caller: Caller, restoration: Restoration) -> Record:
     """Return what a version said, as a file has it; what there never was says nothing."""
-    row = MemoryVersion.objects.filter(memory=memory, number=version).first()
+    said = MemoryVersion.objects.filter(queries.versions_visible_to(caller), memory=memory)
+    row = said.filter(number=version).first()
     if row is None:
         return {}
     past = Memory.objects.defer(*queries.SEARCH_COLUMNS).get(pk=memory.pk)

@@ -108,16 +108,19 @@ def records(selection: Selection) -> Iterator[Record]:
 
 def memory_records(selection: Selection, names: Mapping[UUID, str]) -> Iterator[Record]:
     """Yield the records of the selected memories, by id."""
-    for memory in _rows(whole(selection.memories(), vectors=selection.vectors)):
+    for memory in _rows(
+        whole(selection.memories(), caller=selection.caller, vectors=selection.vectors)
+    ):
         yield memory_record(memory, names, vectors=selection.vectors)
 
 
-def whole(rows: QuerySet[Memory], *, vectors: bool = False) -> QuerySet[Memory]:
+def whole(rows: QuerySet[Memory], *, caller: Caller, vectors: bool = False) -> QuerySet[Memory]:
     """Return rows with all that a record is made of: five queries for each chunk."""
     unread = [
         name for name in queries.SEARCH_COLUMNS if name != "retired_links" and not vectors
     ] or ["tokens", "lexemes"]
-    versions = Prefetch("versions", queryset=MemoryVersion.objects.defer("tokens", "lexemes"))
+    said = MemoryVersion.objects.filter(queries.versions_visible_to(caller))
+    versions = Prefetch("versions", queryset=said.defer("tokens", "lexemes"))
     return rows.defer(*unread).prefetch_related(versions, "anchors", "feedback__user", "use")
 
 

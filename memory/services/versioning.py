@@ -162,11 +162,11 @@ def apply_snapshot(memory: Memory, snapshot: Snapshot) -> bool:
     return is_another
 
 
-def as_of(memories: QuerySet[Memory], *, at: datetime) -> dict[UUID, Snapshot]:
+def as_of(memories: QuerySet[Memory], *, caller: Caller, at: datetime) -> dict[UUID, Snapshot]:
     """Return what each memory said at a time, by id; memories that were made later are left out.
 
-    Pass rows that the caller may see now: who may see a memory's past is who may see the memory.
-    Two queries. The snapshot has the past's state too: filter by `snapshot["state"]`. What a
+    Pass rows that the caller may see now; left out is what was private then, and not theirs. Two
+    queries. The snapshot has the past's state too: filter by `snapshot["state"]`. What a
     version that was imported does not say is as it is now.
     """
     past = MemoryVersion.objects.filter(valid_from__lte=at, valid_to__gt=at).defer(
@@ -178,8 +178,15 @@ def as_of(memories: QuerySet[Memory], *, at: datetime) -> dict[UUID, Snapshot]:
     found: dict[UUID, Snapshot] = {}
     for memory in rows:
         then: list[MemoryVersion] = getattr(memory, "then", [])
+        if then and _is_hidden(then[0].snapshot, memory, caller):
+            continue
         found[memory.pk] = snapshot_of(memory) | (then[0].snapshot if then else {})
     return found
+
+
+def _is_hidden(snapshot: Snapshot, memory: Memory, caller: Caller) -> bool:
+    is_own = memory.author_id == caller.user_id
+    return snapshot.get("visibility") == Memory.Visibility.PRIVATE and not is_own
 
 
 def words_of_memory(memory: Memory) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -15,6 +16,8 @@ from graph.models import Repository
 from graph.values import VertexLabel, graph_id
 from memory import history, queries
 from memory.models import Anchor, Memory
+from memory.portability.reading import Selection, records
+from memory.recall import recall
 from memory.services import (
     MemoryUnknown,
     Part,
@@ -41,7 +44,7 @@ from memory.services import (
     restore_memory,
     split_memory,
 )
-from memory.values import RelationshipKind, StoredMemory, Visibility
+from memory.values import RecallQuery, RelationshipKind, StoredMemory, Visibility
 from memory.wording import MemoryInvalid
 from tests import factories
 from tests.memory.conftest import Store, WordModel, put_symbols
@@ -369,3 +372,44 @@ def test_questions_are_asked_listed_and_answered_in_their_scope(
     reopened = reopen(caller=people.author, memory_id=asked.id, now=NOW)
     assert reopened.state == "active"
     assert open_for(people.owner) == ["wanda"]
+
+
+def test_publishing_shows_what_it_says_now_and_not_what_its_author_kept_to_themselves(
+    people: People, store: Store, namespace: Namespace, model: WordModel
+) -> None:
+    memory = store("The vault opens with heliotrope.", caller=people.author, visibility="private")
+    key = memory.memory.id
+    later = NOW + timedelta(hours=1)
+    refine_memory(
+        caller=people.author,
+        memory_id=key,
+        content="The vault has an owner.",
+        reason="heliotrope is nobody's business",
+        now=later,
+        provider=model,
+    )
+    published = later + timedelta(hours=1)
+    move(caller=people.author, memory_id=key, visibility=Visibility.NAMESPACE, now=published)
+    now = published + timedelta(hours=1)
+    refine_memory(caller=people.author, memory_id=key, content="The vault has two owners.", now=now)
+
+    def told(caller: Caller) -> str:
+        selection = Selection(caller=caller, namespace=namespace, now=now)
+        question = RecallQuery(
+            text="vault heliotrope", namespace_ids=(namespace.pk,), as_of=NOW + timedelta(minutes=1)
+        )
+        return repr(
+            (
+                history.versions_of(caller=caller, memory_id=key, now=now),
+                history.memory_at(caller=caller, memory_id=key, version=1, now=now),
+                history.timeline(caller=caller, now=now, namespace_ids=[namespace.pk]),
+                recall(caller=caller, query=question, now=now, provider=model).hits,
+                list(records(selection)),
+            )
+        )
+
+    assert "heliotrope" in told(people.author)
+    for caller in (people.colleague, people.owner):
+        assert "heliotrope" not in told(caller)
+        (version,) = history.versions_of(caller=caller, memory_id=key, now=now)
+        assert "The vault has an owner." in repr(version)

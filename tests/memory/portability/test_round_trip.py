@@ -70,7 +70,8 @@ def test_every_column_of_a_memory_is_carried_or_named_as_not() -> None:
 def test_every_column_that_hangs_on_a_memory_is_carried(
     carrier: Carrier, everything: list[UUID], *, table: Any, key: str, renamed: Any, left: Any
 ) -> None:
-    memory = reading.whole(Memory.objects.filter(pk=everything[0])).get()
+    rows = Memory.objects.filter(pk=everything[0])
+    memory = reading.whole(rows, caller=carrier.caller).get()
     names = reading.repository_names(carrier.namespace.pk)
     carried = reading.memory_record(memory, names)[key]
     carried = carried if isinstance(carried, dict) else carried[0]

@@ -7,6 +7,7 @@ from uuid import UUID
 import pytest
 from django.db import connections, transaction
 
+from codemem.accounts.values import Caller
 from memory.models import Memory, MemoryVersion
 from memory.services import MemoryChanged, record_version
 from memory.services.versioning import (
@@ -117,14 +118,14 @@ def test_a_snapshot_put_back_is_the_row_as_it_was(store: Store) -> None:
     assert apply_snapshot(changed, before) is False
 
 
-def test_the_past_is_read_as_of_a_time(store: Store) -> None:
+def test_the_past_is_read_as_of_a_time(store: Store, writing: Caller) -> None:
     memory = made_at_noon(store, "Retry three times.")
     change_text(memory, "Retry five times.", days=2)
     rows = Memory.objects.filter(pk=memory.pk)
 
     def said(days: float) -> list[str]:
         at = factories.NOW + timedelta(days=days)
-        return [snapshot["content"] for snapshot in as_of(rows, at=at).values()]
+        return [snapshot["content"] for snapshot in as_of(rows, caller=writing, at=at).values()]
 
     assert said(-1) == []
     assert said(1) == ["Retry three times."]
