@@ -95,6 +95,8 @@ _CONTRACTED = re.compile(r"(?<=\w)['\u2019](?:s|t|re|ve|ll|d|m)\b", re.IGNORECAS
 # Over a word spelled as classes: Upper, Lower, lower S, Digit, Ideograph. In order: `URLs`, the
 # `HTTP` of `HTTPServer`, `Server` or `server`, `HTTP`, `42`, ideographs.
 _PART = re.compile(r"UU+S(?![LS])|U+(?=U[LS])|U?[LS]+|U+|D+|I+")
+# The same of a word in ASCII as it is spelled.
+_ASCII_PART = re.compile(r"[A-Z]{2,}s(?![a-z])|[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|[0-9]+")
 _LONGEST_CACHED = 64
 _LONGEST_STEMMED = 40
 
@@ -122,7 +124,8 @@ _STEMMER = _Stemmer()
 
 
 def _compounds(text: str) -> Iterable[str]:
-    if text.isascii() and text.isidentifier():
+    # Names and dotted names, which most texts are, need no pattern to be found.
+    if text.isascii() and (text.isidentifier() or _is_dotted_name(text)):
         return (text,)
     return _COMPOUND.findall(_uncontracted(unicodedata.normalize("NFKC", text)))
 
@@ -133,11 +136,21 @@ def _uncontracted(text: str) -> str:
 
 
 def _compound_tokens(compound: str, limit: int) -> Sequence[str]:
+    tokens: list[str] = []
+    if compound.isascii() and _is_dotted_name(compound):
+        if _is_storable(compound):
+            tokens.append(_fold(compound))
+        for piece in compound.split("."):
+            tokens += (_remembered_word if len(piece) <= _LONGEST_CACHED else _word_tokens)(piece)
+        return tokens[:limit]
     if len(compound) <= _LONGEST_CACHED and not _BREAK.search(compound):
         return _remembered_word(compound)
-    tokens: list[str] = []
     _add_tokens_between(compound, _BREAKS, tokens, limit)
     return tokens[:limit]
+
+
+def _is_dotted_name(text: str) -> bool:
+    return "." in text and all(map(str.isidentifier, text.split(".")))
 
 
 def _add_tokens_between(
@@ -172,14 +185,17 @@ def _word_tokens(word: str) -> Iterator[str]:
     if len(word) > MAX_TOKEN_BYTES and word.isascii():
         return  # data, not a name
     parts = [word] if _HASH.fullmatch(word) else _parts(word)
-    tokens = [_stem(_fold(part)) for part in parts if _is_telling(part, of=word)]
+    folded = [(part, _fold(part)) for part in parts]
+    tokens = [_stem(fold) for part, fold in folded if _is_telling(part, fold, of=word)]
     if parts and (parts != [word] or not word.isalpha()):
         tokens.insert(0, _fold(word))
     yield from filter(_is_storable, tokens)
 
 
 def _parts(word: str) -> list[str]:
-    classes = word.translate(_CLASSES) if word.isascii() else "".join(map(_character_class, word))
+    if word.isascii():
+        return _ASCII_PART.findall(word)
+    classes = "".join(map(_character_class, word))
     parts = (word[match.start() : match.end()] for match in _PART.finditer(classes))
     return [piece for part in parts for piece in _bigrams(part)]
 
@@ -194,9 +210,6 @@ def _character_class(character: str) -> str:
     return "D" if character.isalnum() else "_"
 
 
-_CLASSES: Final = {code: _character_class(chr(code)) for code in range(128)}
-
-
 def _bigrams(part: str) -> Iterator[str]:
     """Yield a part, or every pair of neighbors when it is a run of ideographs without spaces."""
     if len(part) > 1 and _character_class(part[0]) == "I":
@@ -205,11 +218,11 @@ def _bigrams(part: str) -> Iterator[str]:
         yield part
 
 
-def _is_telling(part: str, *, of: str) -> bool:
+def _is_telling(part: str, folded: str, *, of: str) -> bool:
     """Tell whether a part adds to its word: no repetition, no stop word, no letter cut off."""
     if not part.isalpha():
         return part != of
-    return _fold(part) not in _STOP_WORDS and (len(part) > 1 or part == of)
+    return folded not in _STOP_WORDS and (len(part) > 1 or part == of)
 
 
 # Stemming is nine tenths of the work (150 us a word), and texts repeat their words.
@@ -223,11 +236,11 @@ def _fold(name: str) -> str:
 
 
 def _is_storable(token: str) -> bool:
-    return (
-        bool(token.strip())
-        and "\0" not in token
-        and len(token.encode(errors="surrogatepass")) <= MAX_TOKEN_BYTES
-    )
+    return bool(token.strip()) and "\0" not in token and _byte_length(token) <= MAX_TOKEN_BYTES
+
+
+def _byte_length(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
 
 
 def _quoted(term: str) -> str:

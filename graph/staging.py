@@ -124,7 +124,9 @@ def version_columns(
         doc=source_text if fact.kind is NodeKind.DOCUMENT else doc,
     )
     return (
-        *(fact.qualified_name, fact.start_line, fact.end_line, fact.language, fact.visibility),
+        *(fact.qualified_name, fact.start_line, fact.end_line, fact.language),
+        # psycopg looks longer for what writes an enumeration's member than it takes to write it.
+        str(fact.visibility),
         *(fact.is_test, signature, doc, source_text),
         *(array(map(_storable, texts)) for texts in (fact.parameters, fact.decorators)),
         *(fact.cyclomatic, fact.cognitive, fact.body_hash, tokens, embedding_digest(text)),
@@ -218,19 +220,19 @@ def _kind(node: Fact) -> str:
     return NodeKind.FILE if isinstance(node, FileFact) else node.label.node_kind
 
 
-def _symbol_text(symbol: SymbolFact) -> str:
-    facts = (
-        *(symbol.local_name, symbol.ordinal, symbol.kind, symbol.qualified_name, symbol.name),
-        *(symbol.start_line, symbol.end_line, symbol.language, symbol.visibility, symbol.is_test),
-        *(symbol.signature, symbol.doc, symbol.body_hash, symbol.source_text),
-        *(symbol.parameters, symbol.decorators, symbol.cyclomatic, symbol.cognitive),
+def _symbol_text(one: SymbolFact) -> str:
+    return (
+        f"{one.local_name}\x1f{one.ordinal}\x1f{one.kind}\x1f{one.qualified_name}\x1f{one.name}"
+        f"\x1f{one.start_line}\x1f{one.end_line}\x1f{one.language}\x1f{one.visibility}"
+        f"\x1f{one.is_test}\x1f{one.signature}\x1f{one.doc}\x1f{one.body_hash}"
+        f"\x1f{one.source_text}\x1f{one.parameters}\x1f{one.decorators}"
+        f"\x1f{one.cyclomatic}\x1f{one.cognitive}"
     )
-    return "\x1f".join(map(str, facts))
 
 
 def _digest(texts: Iterable[str]) -> bytes:
     """Return a hash that does not depend on the order in which the facts were found."""
-    text = "".join(f"{text}\x1e" for text in sorted(texts))
+    text = "\x1e".join([*sorted(texts), ""])
     return hashlib.sha256(DIGEST_VERSION + text.encode(errors="surrogatepass")).digest()
 
 

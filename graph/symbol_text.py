@@ -65,8 +65,8 @@ def embedding_text(
     return "\n".join(part for part in parts if part)
 
 
-# Classes and namespaces are those of many symbols.
-@lru_cache(maxsize=16_384)
+# Classes and namespaces are those of many symbols, and many methods are called the same.
+@lru_cache(maxsize=65_536)
 def _as_words(name: str) -> str:
     """Return a name as prose: `HTTPServer.parse_json2` is http server parse json 2."""
     return " ".join(_WORD.findall(name)).lower() or name

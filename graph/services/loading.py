@@ -5,11 +5,11 @@ joined or looked for, and properties come as text, which AGE reads faster than i
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from json.encoder import encode_basestring
-from typing import Final
+from typing import Final, cast
 
 from psycopg import sql
 
@@ -89,7 +89,7 @@ class Load:
         return [key for (key,) in self.writer.cursor.fetchall()]
 
     def copy_files(self, keys: Mapping[str, int]) -> None:
-        repository, at = self.writer.repository_id, self.writer.revision
+        repository, at = str(self.writer.repository_id), self.writer.revision
         self.writer.copy(
             "graph_sourcefile (id, repository_id, path)",
             ((key, repository, path) for path, key in keys.items()),
@@ -116,13 +116,13 @@ class Load:
         keys: Mapping[str, int],
         file_keys: Mapping[str, int],
     ) -> None:
-        repository = self.writer.repository_id
+        repository = str(self.writer.repository_id)
         self.writer.copy(
             "graph_symbol"
             " (id, repository_id, path, local_name, kind, ordinal, qualified_name, name)",
             (
                 (
-                    *(keys[uid], repository, fact.path, fact.local_name, fact.kind.value),
+                    *(keys[uid], repository, fact.path, fact.local_name, str(fact.kind)),
                     *(fact.ordinal, fact.qualified_name, fact.name),
                 )
                 for uid, fact in symbols.items()
@@ -142,21 +142,27 @@ class Load:
 
     def _copy_versions(self, rows: Sequence[tuple[object, ...]]) -> None:
         """Copy versions; those whose text has a vector already are staged instead, to get it."""
-        self.writer.cursor.execute(
-            "SELECT DISTINCT embedding_digest FROM graph_symbolversion"
-            " WHERE embedding_digest = ANY (%s) AND embedding IS NOT NULL",
-            [[row[-1] for row in rows]],
-        )
-        embedded = {bytes(digest) for (digest,) in self.writer.cursor.fetchall()}
-        more = (self.writer.repository_id, DEFAULT_LAYER, "", self.writer.revision)
+        embedded = self._embedded(cast("bytes", row[-1]) for row in rows)
+        more = (str(self.writer.repository_id), DEFAULT_LAYER, "", self.writer.revision)
         self.writer.copy(
             f"graph_symbolversion ({VERSION_COLUMNS},"
             " repository_id, layer, embedding_fingerprint, valid_from)",
             ((*row, *more) for row in rows if row[-1] not in embedded),
         )
-        self.writer.copy(
-            f"put_version ({VERSION_COLUMNS})", (row for row in rows if row[-1] in embedded)
+        if embedded:
+            self.writer.copy(
+                f"put_version ({VERSION_COLUMNS})", (row for row in rows if row[-1] in embedded)
+            )
+
+    def _embedded(self, digests: Iterable[bytes]) -> set[bytes]:
+        """Return those of some digests that a vector is stored under."""
+        # As one text: psycopg asks for each element of a list what writes it.
+        self.writer.cursor.execute(
+            "SELECT DISTINCT embedding_digest FROM graph_symbolversion"
+            " WHERE embedding_digest = ANY (%s::bytea[]) AND embedding IS NOT NULL",
+            ["{" + ",".join(f'"\\\\x{digest.hex()}"' for digest in digests) + "}"],
         )
+        return {bytes(digest) for (digest,) in self.writer.cursor.fetchall()}
 
     def copy_vertices(
         self,
