@@ -17,6 +17,7 @@ from graph.values import Node
 from memory.candidates import answering
 from memory.extracting import tokens_of
 from memory.models import RecallVisit
+from memory.places import likely_code
 from memory.queries import memories_about, shown, stored
 from memory.recall import recall
 from memory.values import MemoryType, RecallQuery, StoredMemory
@@ -32,6 +33,7 @@ SECTIONS: dict[str, frozenset[MemoryType]] = {
 _OF_A_SECTION = 5
 _ALWAYS_IMPORTANT = 0.8
 _NODES_OF_A_NAME = 3
+_ASKED_FOR_PLACES = 20
 _FIRST_VISIT = timedelta(days=7)
 # How many memories a digest tells, by how long its reader was away.
 _SIZES = (
@@ -53,10 +55,13 @@ class Section:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Brief:
-    """What to know before a task: memories by section, and the code that it names."""
+    """What to know before a task: memories by section, and the ids of code.
+
+    First the code that it names, then the files and symbols that it would likely touch.
+    """
 
     sections: tuple[Section, ...]
-    code: tuple[Node, ...]
+    code: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +88,8 @@ def brief(
     """Return what the scope says to a task, most binding first: rules before decisions.
 
     What is tied or anchored to the named code comes with it, and rules of high importance come
-    however they are worded. One recall for each section.
+    however they are worded. One recall for each section, and one for what the memories of the
+    scope say of where the task would go.
     """
     text = "\n".join([query.text, *paths])
     code = _code(query, paths)
@@ -100,7 +106,10 @@ def brief(
             found += _binding(caller, part, now=now)
         once = {memory.id: memory for memory in found}
         sections.append(Section(name=name, memories=tuple(once.values())[: 2 * _OF_A_SECTION]))
-    return Brief(sections=tuple(part for part in sections if part.memories), code=tuple(code))
+    return Brief(
+        sections=tuple(part for part in sections if part.memories),
+        code=_all_code(caller, query, code, now=now),
+    )
 
 
 def digest(*, caller: Caller, query: RecallQuery, now: datetime) -> Digest:
@@ -168,6 +177,18 @@ def _code(query: RecallQuery, paths: Collection[str]) -> list[Node]:
     )
     found = {node.vertex: node for path in paths for node in meant[path]}
     return list(found.values())
+
+
+def _all_code(
+    caller: Caller, query: RecallQuery, named: Sequence[Node], *, now: datetime
+) -> tuple[str, ...]:
+    """Return the ids of the code that a task names, and then of what it would likely touch."""
+    if query.repository_id is None:
+        return ()
+    asked = replace(query, k=_ASKED_FOR_PLACES)
+    hits = recall(caller=caller, query=asked, now=now).hits
+    likely = likely_code(caller=caller, query=query, hits=hits)
+    return tuple(dict.fromkeys((*(node.id for node in named), *likely)))
 
 
 def _about(

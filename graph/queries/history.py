@@ -95,13 +95,14 @@ def touched_by(
 
 
 @dataclass(frozen=True, slots=True)
-class ChangedFiles:
-    """A commit's message, and the keys of the files it changed, by where they stand now."""
+class LandedChange:
+    """A commit's message, and the keys of what it changed, by where that stands now."""
 
     sha: str
     message: str
     at: datetime
     files: tuple[int, ...]
+    symbols: tuple[int, ...]
 
 
 def newest_landed(*, repository_id: UUID) -> tuple[int, int]:
@@ -111,10 +112,10 @@ def newest_landed(*, repository_id: UUID) -> tuple[int, int]:
     return (told["newest"] or 0, told["mapped"])
 
 
-def landed_changes(*, repository_id: UUID, limit: int = 5_000) -> list[ChangedFiles]:
-    """Return what the newest commits of the default branch said and which files they changed.
+def landed_changes(*, repository_id: UUID, limit: int = 5_000) -> list[LandedChange]:
+    """Return what the newest commits of the default branch said and what they changed.
 
-    A file that moved counts where it stands now. Without merges and bots. Three queries.
+    What moved counts where it stands now. Without merges and bots. Three queries.
     """
     rows = Commit.objects.filter(
         repository_id=repository_id, landed__isnull=False, is_bot=False, parents__len__lt=2
@@ -132,15 +133,22 @@ def landed_changes(*, repository_id: UUID, limit: int = 5_000) -> list[ChangedFi
         " WHERE end_id = ANY (%(vertices)s::bigint[]::ag_catalog.graphid[])",
         vertices=list(commits),
     )
-    files = [row for row in edges if label_of(row.vertex) is VertexLabel.FILE]
-    moved = {row.other: row.vertex for row in files if row.happening == Happening.MOVED}
+    moved = {row.other: row.vertex for row in edges if row.happening == Happening.MOVED}
     changed: dict[int, set[int]] = {}
-    for row in files:
-        changed.setdefault(row.commit, set()).add(key_of(_now(row.vertex, moved)))
+    for row in edges:
+        changed.setdefault(row.commit, set()).add(_now(row.vertex, moved))
     return [
-        ChangedFiles(sha, message, at, tuple(sorted(changed.get(vertex, ()))))
+        LandedChange(
+            *(sha, message, at),
+            files=_keys(changed.get(vertex, ()), VertexLabel.FILE),
+            symbols=_keys(changed.get(vertex, ()), VertexLabel.SYMBOL),
+        )
         for vertex, (sha, message, at) in commits.items()
     ]
+
+
+def _keys(vertices: Iterable[int], label: VertexLabel) -> tuple[int, ...]:
+    return tuple(sorted(key_of(vertex) for vertex in vertices if label_of(vertex) is label))
 
 
 def _now(vertex: int, moved: Mapping[int | None, int]) -> int:

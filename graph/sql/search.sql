@@ -108,11 +108,11 @@ where {shown}
     and starts_with(source.path, %(prefix)s)
 
 -- name: texts_of
--- What the symbols of some files say, together; of classes, whose members speak for themselves, the head.
-select version.file_id, string_agg(
+-- What the symbols of some files say; of classes, whose members speak for themselves, the head.
+select version.file_id, symbol.id, symbol.kind, version.is_test, version.end_line - version.start_line + 1,
     case when symbol.kind in ('class', 'interface', 'module', 'enum')
-        then version.signature || ' ' || version.doc else version.source_text end, E'\n')
+        then version.signature || ' ' || version.doc else version.source_text end
 from graph_symbolversion version
 join graph_symbol symbol on symbol.id = version.symbol_id
 where version.file_id = any (%(files)s) and {seen}
-group by version.file_id
+order by version.start_line, symbol.local_name, symbol.ordinal

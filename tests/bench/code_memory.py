@@ -1,72 +1,57 @@
 """Where would this change go? Commit messages asked of the product, as an agent would ask.
 
-    python -m tests.bench.code_memory REPOSITORY [REPOSITORY ...] [--freezes 6] [--questions 20]
+    python -m tests.bench.code_memory REPOSITORY [REPOSITORY ...] [--freezes 2] [--questions 50]
 
 A REPOSITORY is a bare clone. Its main line (first parents) is cut at some commits, the freezes,
-oldest first. At each, the product indexes that tree, embeds it and reads the history up to it, and
-nothing later exists for it. It is then asked for the commits that came to the main line between
-this freeze and the next, by their message alone, through the REST tool `search_code` with a token.
-So the state is never younger than a commit's parent, and often some weeks older.
+oldest first. At each, the product indexes that tree, embeds it and reads the history up to it;
+nothing later exists for it. An agent stores as memories what the newest commits up to the freeze
+said, each anchored at the files and linked to the functions and classes that it changed. It then
+asks for the commits that came to the main line between this freeze and the next, by their message
+alone, through REST with a token: `search_code` with `files`, `recall` (the code that its hits are
+about), and `recall` in mode brief (its `code`). So the state is never younger than a commit's
+parent, and often some weeks older.
 
-A commit counts when it is no merge, changes 1 to 8 Python files that exist at the freeze, says at
-least 4 words, is no release, bump or formatting, and no earlier one had the same subject. The
-question is subject and body without trailers, addresses and `#123`. Gold are those files, and the
-functions and classes whose lines at the freeze the commit's own parent side changed, by name.
+A commit counts when it is no merge, changes 1 to 8 files of the language (by default Python) that
+exist at the freeze, says at least 4 words, is no release, bump or formatting, and no earlier one
+had the same subject. The question is subject and body without trailers, addresses and `#123`. Gold
+are those files, and the innermost functions and classes whose lines at the commit's own parent it
+changed, by file and name.
 
-Beside: BM25 over the whole content of the same files with the same words, and each witness alone.
-Prints Markdown. The weights were compared with others on encode/httpx only.
+Beside: BM25 with the product's words over the whole content of the same files, and over the whole
+text of their functions and classes. Prints Markdown. The files' weights were compared with others
+on encode/httpx only, the symbols' on encode/httpx and pallets/flask; pallets/click was looked at.
 """
 
 import argparse
-import ast
 import json
 import math
 import os
-import re
 import subprocess
 import sys
 import tempfile
 import time
-import warnings
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import django
 
 _K1, _B = 1.2, 0.75
-_MOST_FILES = 8
-_FEWEST_WORDS = 4
-_LONGEST_QUESTION = 1_000
-_SHOWN_SYMBOLS = 10
-_SHOWN_FILES = 10
-_TRAILER = re.compile(r"(?im)^(?:[a-z-]+-by|closes?|fix(?:es|ed)?|refs?|resolves?)[: ].*$")
-_ADDRESS = re.compile(r"https?://\S+")
-_NUMBER = re.compile(r"\(?#\d+\)?")
-_CHORE = re.compile(
-    r"(?i)^(?:bump|merge|release|version|start version|revert|update (?:requirements|dependencies"
-    r"|pre-commit)|pin |upgrade |prepare |v?\d+\.\d+)|pre-commit|dependabot|pyupgrade|\bblack\b"
-    r"|\bisort\b|reformat|changelog$|\btypos?\b"
-)
-_HUNK = re.compile(r"^@@ -(\d+)(?:,(\d+))? ", re.MULTILINE)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
-    """A commit's message, and what the commit changed that stood at the freeze."""
-
-    sha: str
-    text: str
-    files: frozenset[str]
-    symbols: frozenset[tuple[str, str]]
-
-    @property
-    def is_leaky(self) -> bool:
-        """Tell whether the message names one of its files."""
-        stems = {Path(path).stem for path in self.files} - {"__init__"}
-        return any(re.search(rf"\b{re.escape(stem)}\b", self.text) for stem in stems)
+_SHOWN_SYMBOLS = 50
+_SHOWN_FILES = 50
+_RECALLED = 20
+_LEARNED = 200
+_STORED_AT_ONCE = 20
+_SUFFIXES = {
+    "python": [".py"],
+    "go": [".go"],
+    "typescript": [".ts", ".tsx"],
+    "ruby": [".rb"],
+    "java": [".java"],
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,7 +59,8 @@ class Place:
     """Where in a ranked list the gold stood."""
 
     method: str
-    question: Question
+    sha: str
+    is_leaky: bool
     reciprocal: float
     recall_at_5: float
     recall_at_10: float
@@ -85,176 +71,94 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "codemem.settings")
     django.setup()
     for path in arguments.repositories:
-        _measure(path.resolve(), arguments.freezes, arguments.questions)
+        _measure(path.resolve(), arguments)
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("repositories", type=Path, nargs="+", help="bare clones")
-    parser.add_argument("--freezes", type=int, default=6)
-    parser.add_argument("--questions", type=int, default=20, help="after each freeze")
+    parser.add_argument("--freezes", type=int, default=2)
+    parser.add_argument("--questions", type=int, default=50, help="after each freeze")
+    parser.add_argument("--language", choices=sorted(_SUFFIXES), default="python")
+    parser.add_argument("--apart", action="store_true", help="also rank by each witness alone")
     return parser.parse_args()
 
 
-def _measure(source: Path, freezes: int, questions: int) -> None:
-    git = _Git(source)
-    name = source.parent.name if source.name == "repo" else source.stem
-    name = name.rpartition("+")[2]
-    places: list[Place] = []
+def _measure(source: Path, arguments: argparse.Namespace) -> None:
+    from tests.bench.code_questions import Git, lessons, plan, spans
+
+    git = Git(source, _SUFFIXES[arguments.language])
+    name = (source.parent.name if source.name == "repo" else source.stem).rpartition("+")[2]
+    files: list[Place] = []
     symbols: list[Place] = []
-    took: list[float] = []
+    took: dict[str, list[float]] = defaultdict(list)
     with tempfile.TemporaryDirectory() as folder:
-        product = _Product(git, name, Path(folder) / name)
-        for freeze, asked in _plan(git, freezes, questions):
+        product = _Product(git.path, name, Path(folder) / name, arguments)
+        before: str | None = None
+        for freeze, asked in plan(git, arguments.freezes, arguments.questions):
             started = time.perf_counter()
             product.freeze(freeze)
-            contents = git.python_files(freeze)
+            known = lessons(git, after=before, freeze=freeze, most=_LEARNED)
+            stored = product.learn(known)
+            before = freeze
+            contents = git.files(freeze)
             content = _Bm25(contents)
-            bodies = _Bm25(_symbols_of(contents))
+            bodies = _Bm25(
+                {
+                    (path, span.name): span.text
+                    for path, text in contents.items()
+                    for span in spans(path, text)
+                }
+            )
             _say(
-                f"{name} {freeze[:12]}: {len(contents)} files, {len(asked)} questions,"
-                f" ready in {time.perf_counter() - started:.0f} s"
+                f"{name} {freeze[:12]}: {len(contents)} files, {stored} memories more,"
+                f" {len(asked)} questions, ready in {time.perf_counter() - started:.0f} s"
             )
             for question in asked:
-                begun = time.perf_counter()
-                answer = product.ask(question.text)
-                took.append(time.perf_counter() - begun)
-                ranked = {
-                    "BM25 over content": content.ranked(question.text),
-                    "search_code, files of its symbols": _paths(answer["results"]),
-                    **product.witnesses(question.text),
-                    "search_code, files": [hit["path"] for hit in answer["files"]],
+                answers = product.answers(question.text, took)
+                ranked = {"BM25 over content": content.ranked(question.text)} | {
+                    method: list(dict.fromkeys(answer.files)) for method, answer in answers.items()
                 }
-                places += [
-                    _place(method, question, question.files, order)
+                files += [
+                    place(method, question, question.files, order)
                     for method, order in ranked.items()
                 ]
                 if question.symbols:
-                    found = {
-                        "BM25 over bodies": bodies.ranked(question.text),
-                        "search_code, results": [
-                            (hit["path"], _name_in(hit["id"])) for hit in answer["results"]
-                        ],
+                    found = {"BM25 over bodies": bodies.ranked(question.text)} | {
+                        method: answer.symbols
+                        for method, answer in answers.items()
+                        if answer.symbols is not None
                     }
                     symbols += [
-                        _place(method, question, question.symbols, order)
+                        place(method, question, question.symbols, order)
                         for method, order in found.items()
                     ]
-    _print(name, places, symbols, took)
-
-
-# --- What is asked --------------------------------------------------------------------------------
-def _plan(git: "_Git", freezes: int, wanted: int) -> list[tuple[str, list[Question]]]:
-    """Return the newest freezes that have so many questions behind them, oldest first.
-
-    Goes down the main line and takes up what each commit of it brought.
-    """
-    line = git.line()
-    seen = Counter(git.subjects())
-    plan: list[tuple[str, list[Question]]] = []
-    newer, asked = 0, list[_Candidate]()
-    for place in range(1, len(line)):
-        fresh = git.between(line[place], line[place - 1])
-        asked = [*filter(None, (_candidate(git, sha, seen) for sha in fresh)), *asked]
-        if len(asked) >= wanted:
-            questions = list(_questions(git, line[place], asked))
-            if len(questions) >= wanted:
-                # The oldest of them: they are nearest to the freeze.
-                plan.append((line[place], questions[:wanted]))
-                newer, asked = place, []
-        if len(plan) == freezes:
-            break
-    _say(f"planned as far back as {newer} commits of the main line")
-    return plan[::-1]
-
-
-@dataclass(frozen=True, slots=True)
-class _Candidate:
-    """A commit that would make a question, whatever the freeze."""
-
-    sha: str
-    text: str
-    changed: Mapping[str, Sequence[tuple[int, int]]]
-
-
-def _candidate(git: "_Git", sha: str, seen: Mapping[str, int]) -> _Candidate | None:
-    subject, _, body = git.message(sha).partition("\n")
-    text = _cleaned(f"{subject}\n{body}")
-    is_telling = len(set(re.findall(r"[A-Za-z]{3,}", text))) >= _FEWEST_WORDS
-    if _CHORE.search(subject) or seen[subject] > 1 or not is_telling:
-        return None
-    changed = git.changed(sha)
-    return _Candidate(sha, text, changed) if 1 <= len(changed) <= _MOST_FILES else None
-
-
-def _questions(git: "_Git", freeze: str, candidates: Sequence[_Candidate]) -> Iterator[Question]:
-    at_freeze = git.python_paths(freeze)
-    for one in candidates:
-        files = frozenset(one.changed) & at_freeze
-        if not files:
-            continue
-        symbols = frozenset(
-            (path, name)
-            for path in files
-            for name in _changed_symbols(git.content(f"{one.sha}^", path), one.changed[path])
-        )
-        yield Question(sha=one.sha, text=one.text, files=files, symbols=symbols)
-
-
-def _cleaned(message: str) -> str:
-    without = _NUMBER.sub("", _ADDRESS.sub("", _TRAILER.sub("", message)))
-    return " ".join(without.split())[:_LONGEST_QUESTION]
-
-
-def _changed_symbols(text: str, hunks: Sequence[tuple[int, int]]) -> set[str]:
-    """Return the innermost functions and classes that some lines of the parent side are in."""
-    spans = list(_spans(text))
-    names = set()
-    for first, last in hunks:
-        around = [
-            (end - start, name) for name, start, end, _ in spans if start <= last and end >= first
-        ]
-        if around:
-            names.add(min(around)[1])
-    return names
-
-
-def _spans(text: str) -> Iterator[tuple[str, int, int, str]]:
-    """Yield name, first line, last line and text of each function and class."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(text)
-    except (SyntaxError, ValueError):
-        return
-    lines = text.splitlines()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
-            last = node.end_lineno or first
-            yield node.name, first, last, "\n".join(lines[first - 1 : last])
-
-
-def _symbols_of(contents: Mapping[str, str]) -> dict[tuple[str, str], str]:
-    return {
-        (path, name): body for path, text in contents.items() for name, _, _, body in _spans(text)
-    }
+    _print(name, files, symbols, took)
 
 
 # --- Who is asked ---------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Answer:
+    """Files, and symbols as (path, name), in the order in which an answer leads to them."""
+
+    files: list[str]
+    symbols: list[tuple[str, str]] | None
+
+
 class _Product:
     """The product on a repository whose main branch shows one freeze after the other."""
 
-    def __init__(self, git: "_Git", name: str, copy: Path) -> None:
+    def __init__(self, source: Path, name: str, copy: Path, arguments: argparse.Namespace) -> None:
         from django.test import Client
         from django.utils import timezone
 
         from tests.factories import make_namespace, make_repository, make_token, make_user
 
         subprocess.run(
-            ["git", "clone", "--quiet", "--bare", "--shared", str(git.path), str(copy)], check=True
+            ["git", "clone", "--quiet", "--bare", "--shared", str(source), str(copy)], check=True
         )
         self._copy = copy
+        self._language, self._apart = arguments.language, arguments.apart
         # Only the frozen branch exists for the product.
         refs = subprocess.run(
             ["git", "-C", str(copy), "for-each-ref", "--format=%(refname)"],
@@ -299,22 +203,65 @@ class _Product:
         while advance(repository_id=self.repository.pk, seconds=60):
             pass
 
-    def ask(self, question: str) -> Any:
-        """Return what search_code answers."""
-        body = {
-            "query": question,
-            "k": 50,
-            "language": "python",
-            "files": 50,
-        }
-        response = self._client.post(
-            "/api/v1/tools/search_code", json.dumps(body), "application/json", headers=self._headers
-        )
-        if response.status_code != 200:
-            sys.exit(f"search_code answered {response.status_code}: {response.content!r}")
-        return response.json()
+    def learn(self, known: Iterable[Any]) -> int:
+        """Store what past commits taught, as an agent at their end would; return how many."""
+        from graph.queries import vertices_by_id
 
-    def witnesses(self, question: str) -> dict[str, list[str]]:
+        items = []
+        for lesson in known:
+            ids = [f"sym:{path}#{name}" for path, name in lesson.symbols]
+            there = vertices_by_id(repository_id=self.repository.pk, ids=ids)
+            is_fix = lesson.text.lower().startswith(("fix", "bug"))
+            items.append(
+                {
+                    "content": lesson.text,
+                    "memory_type": "fix" if is_fix else "decision",
+                    "anchors": list(lesson.files),
+                    "links": [one for one in ids if one in there][:_STORED_AT_ONCE],
+                    "distinct": True,
+                }
+            )
+        stored = 0
+        waiting = iter(items)
+        while batch := list(islice(waiting, _STORED_AT_ONCE)):
+            answer = self._call("store_memories", {"items": batch})
+            stored += sum(one.get("memory") is not None for one in answer["results"])
+        return stored
+
+    def answers(self, question: str, took: Mapping[str, list[float]]) -> dict[str, _Answer]:
+        """Ask in every way; note how long each took."""
+        code = {"query": question, "k": _SHOWN_SYMBOLS, "language": self._language}
+        plain = self._timed("search_code", code, took, "search_code")
+        change = self._timed(
+            "search_code", code | {"files": _SHOWN_FILES}, took, "search_code with files"
+        )
+        asked = {"query": question, "k": _RECALLED, "include_impact": True}
+        hits = self._timed("recall", asked, took, "recall")["results"]
+        brief = {"query": question, "k": _SHOWN_SYMBOLS, "mode": "brief"}
+        told = self._timed("recall", brief, took, "recall, brief")["code"] or []
+        tied = [code["id"] for hit in hits for code in hit.get("impact") or ()]
+        return {
+            "search_code": _Answer(
+                files=[hit["path"] for hit in plain["results"]],
+                symbols=_named(hit["id"] for hit in plain["results"]),
+            ),
+            "search_code with `files`": _Answer(
+                files=[hit["path"] for hit in change["files"]],
+                symbols=_named(hit["id"] for hit in change["results"]),
+            ),
+            "recall, what its hits are about": _Answer(
+                files=self._paths(tied), symbols=_named(self._of_language(tied))
+            ),
+            "recall in mode brief, its `code`": _Answer(
+                files=self._paths(told), symbols=_named(self._of_language(told))
+            ),
+            **{
+                f"- {name} alone": _Answer(files=paths, symbols=None)
+                for name, paths in (self._witnesses(question) if self._apart else {}).items()
+            },
+        }
+
+    def _witnesses(self, question: str) -> dict[str, list[str]]:
         """Return the files in the order of each witness alone."""
         from codemem.embedding import from_settings
         from graph import file_search
@@ -326,19 +273,55 @@ class _Product:
             repository_id=self.repository.pk,
             query=question,
             embedded=QueryVector(vector=vector.tolist(), fingerprint=model.fingerprint),
-            language="python",
+            language=self._language,
             limit=10_000,
         )
         names = ("meaning", "words", "text", "commits", "churn")
         return {
-            f"- {name} alone": [
-                hit.path for hit in sorted(hits, key=lambda hit: -getattr(hit.witnesses, name))
-            ]
+            name: [hit.path for hit in sorted(hits, key=lambda hit: -getattr(hit.witnesses, name))]
             for name in names
         }
 
+    def _of_language(self, ids: Iterable[str]) -> Iterator[str]:
+        suffixes = tuple(_SUFFIXES[self._language])
+        return (one for one in ids if _path_in(one).endswith(suffixes))
+
+    def _paths(self, ids: Iterable[str]) -> list[str]:
+        return [_path_in(one) for one in self._of_language(ids)]
+
+    def _timed(
+        self, tool: str, body: Mapping[str, Any], took: Mapping[str, list[float]], name: str
+    ) -> Any:
+        begun = time.perf_counter()
+        answer = self._call(tool, body)
+        took[name].append(time.perf_counter() - begun)
+        return answer
+
+    def _call(self, tool: str, body: Mapping[str, Any]) -> Any:
+        response = self._client.post(
+            f"/api/v1/tools/{tool}", json.dumps(body), "application/json", headers=self._headers
+        )
+        if response.status_code != 200:
+            sys.exit(f"{tool} answered {response.status_code}: {response.content!r}")
+        return response.json()
+
     def _git(self, *arguments: str) -> None:
         subprocess.run(["git", "-C", str(self._copy), *arguments], check=True)
+
+
+def _named(ids: Iterable[str]) -> list[tuple[str, str]]:
+    """Return (path, bare name) of symbols' ids, `sym:path#Class.method~1`."""
+    found = []
+    for one in ids:
+        if one.startswith("sym:"):
+            local = one.rpartition("#")[2].partition("~")[0]
+            found.append((_path_in(one), local.rpartition(".")[2]))
+    return found
+
+
+def _path_in(node: str) -> str:
+    """Return the path in a file's or symbol's id."""
+    return node.partition(":")[2].partition("#")[0]
 
 
 # --- Figures --------------------------------------------------------------------------------------
@@ -370,7 +353,8 @@ class _Bm25:
         return sorted(scores, key=lambda key: (-scores[key], key))
 
 
-def _place(method: str, question: Question, gold: Iterable[Any], order: Sequence[Any]) -> Place:
+def place(method: str, question: Any, gold: Iterable[Any], order: Sequence[Any]) -> Place:
+    """Return where the gold stands in a ranked list, of which each counts once."""
     wanted = set(gold)
     ranked = list(dict.fromkeys(order))
     first = next((n for n, one in enumerate(ranked, start=1) if one in wanted), None)
@@ -380,35 +364,31 @@ def _place(method: str, question: Question, gold: Iterable[Any], order: Sequence
 
     return Place(
         method=method,
-        question=question,
+        sha=question.sha,
+        is_leaky=question.is_leaky,
         reciprocal=1 / first if first else 0.0,
         recall_at_5=recall(5),
         recall_at_10=recall(10),
     )
 
 
-def _name_in(node: str) -> str:
-    """Return the bare name of a symbol's id, `sym:path#Class.method~1`."""
-    return node.rpartition("#")[2].partition("~")[0].rpartition(".")[2]
-
-
-def _paths(hits: Sequence[Mapping[str, Any]]) -> list[str]:
-    return list(dict.fromkeys(hit["path"] for hit in hits))
-
-
 def _print(
-    name: str, places: Sequence[Place], symbols: Sequence[Place], took: Sequence[float]
+    name: str,
+    files: Sequence[Place],
+    symbols: Sequence[Place],
+    took: Mapping[str, Sequence[float]],
 ) -> None:
-    asked = {place.question.sha: place.question for place in places}
-    leaky = sum(question.is_leaky for question in asked.values())
-    ordered = sorted(took)
-    print(f"\n## {name}: {len(asked)} commits, {leaky} name one of their files\n")
-    for title, rows in (("files", places), ("symbols", symbols)):
+    leaky = {row.sha for row in files if row.is_leaky}
+    print(
+        f"\n## {name}: {len({row.sha for row in files})} commits, {len(leaky)} name one of their"
+        f" files, {len({row.sha for row in symbols})} changed a symbol\n"
+    )
+    for title, rows in (("files", files), ("symbols", symbols)):
         print(f"| {title} | MRR | recall@5 | recall@10 | MRR, not named |")
         print("|---|---:|---:|---:|---:|")
         for method in dict.fromkeys(row.method for row in rows):
             mine = [row for row in rows if row.method == method]
-            unnamed = [row for row in mine if not row.question.is_leaky]
+            unnamed = [row for row in mine if not row.is_leaky]
             print(
                 f"| {method} | {_mean(row.reciprocal for row in mine):.3f}"
                 f" | {_mean(row.recall_at_5 for row in mine):.3f}"
@@ -416,68 +396,18 @@ def _print(
                 f" | {_mean(row.reciprocal for row in unnamed):.3f} |"
             )
         print()
-    middle = ordered[len(ordered) // 2] * 1000
-    print(
-        f"search_code with symbols and files: p50 {middle:.0f} ms, most {ordered[-1] * 1000:.0f} ms"
-    )
+    for way, times in took.items():
+        ordered = sorted(times)
+        print(
+            f"{way}: p50 {ordered[len(ordered) // 2] * 1000:.0f} ms,"
+            f" p95 {ordered[len(ordered) * 95 // 100] * 1000:.0f} ms"
+        )
     sys.stdout.flush()
 
 
 def _mean(values: Iterable[float]) -> float:
     taken = list(values)
     return sum(taken) / max(len(taken), 1)
-
-
-# --- Git ------------------------------------------------------------------------------------------
-class _Git:
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def line(self) -> list[str]:
-        """Return the main line, newest first."""
-        return self._lines("rev-list", "--first-parent", "HEAD")
-
-    def subjects(self) -> list[str]:
-        return self._lines("log", "--no-merges", "--format=%s", "HEAD")
-
-    def between(self, old: str, new: str) -> list[str]:
-        """Return what came between two commits, without merges, oldest first."""
-        return self._lines("rev-list", "--no-merges", "--reverse", f"{old}..{new}")
-
-    def message(self, sha: str) -> str:
-        return self._text("log", "-1", "--format=%B", sha)
-
-    def changed(self, sha: str) -> dict[str, list[tuple[int, int]]]:
-        """Return the Python files that a commit changed, with the lines of its parent's side."""
-        diff = self._text(
-            "diff", "-U0", "--no-renames", "--diff-filter=M", f"{sha}^", sha, "--", "*.py"
-        )
-        found: dict[str, list[tuple[int, int]]] = {}
-        for part in re.split(r"(?m)^diff --git ", diff)[1:]:
-            path = re.search(r"(?m)^--- a/(.*)$", part)
-            if path:
-                hunks = [(int(start), int(count or 1)) for start, count in _HUNK.findall(part)]
-                found[path[1]] = [(start, start + max(count, 1) - 1) for start, count in hunks]
-        return found
-
-    def python_paths(self, sha: str) -> frozenset[str]:
-        paths = self._lines("ls-tree", "-r", "--name-only", sha)
-        return frozenset(path for path in paths if path.endswith(".py"))
-
-    def python_files(self, sha: str) -> dict[str, str]:
-        return {path: self.content(sha, path) for path in sorted(self.python_paths(sha))}
-
-    def content(self, sha: str, path: str) -> str:
-        return self._text("show", f"{sha}:{path}")
-
-    def _lines(self, *arguments: str) -> list[str]:
-        return self._text(*arguments).splitlines()
-
-    def _text(self, *arguments: str) -> str:
-        done = subprocess.run(
-            ["git", "-C", str(self.path), *arguments], check=True, capture_output=True
-        )
-        return done.stdout.decode(errors="replace")
 
 
 def _say(line: str) -> None:

@@ -129,7 +129,9 @@ class RecallResult(Result):
     results: list[MemoryHit]
     lines: list[Line] | None = None
     sections: list[Part] | None = None
-    code: list[str] | None = None
+    code: list[str] | None = Field(
+        None, description="brief: what the task names, then files and symbols it likely touches."
+    )
     counts: dict[str, int] | None = None
     since: datetime | None = None
     tokens: int | None = Field(None, description="Estimated, of the memories' texts.")
@@ -242,7 +244,7 @@ def _brief(
 ) -> RecallResult:
     told = modes.brief(caller=call.caller, query=query, paths=arguments.paths, now=call.now)
     result = _sections(call, arguments, place, told.sections)
-    return result.model_copy(update={"code": [node.id for node in told.code] or None})
+    return result.model_copy(update={"code": list(told.code) or None})
 
 
 def _digest(

@@ -88,7 +88,11 @@ class SearchArguments(CodeArguments):
     path_prefix: str | None = Field(None, max_length=1000, description="Only below this path.")
     across_namespace: bool = Field(False, description="Search all its repositories at once.")
     files: int = Field(
-        0, ge=0, le=50, description="Rank so many files, too: where a change like this would go."
+        0,
+        ge=0,
+        le=50,
+        description="Rank so many files, too, and `results` likewise: where a change like the"
+        " `query` would go. For a task or a commit message.",
     )
 
 
@@ -128,16 +132,11 @@ def search_code(call: Call, arguments: SearchArguments) -> SearchResult:
             if arguments.mode == "semantic":
                 raise
             note = "Vectors are unavailable: only words were compared."
-    hits = search.search_symbols(
-        query=arguments.query,
-        mode=search.Mode(arguments.mode if embedded else "text"),
-        embedded=embedded,
-        repository_ids=list(names),
-        kind=NodeKind(arguments.kind) if arguments.kind else None,
-        language=arguments.language,
-        path_prefix=arguments.path_prefix,
-        limit=arguments.k,
-        view=view,
+    places = _places(arguments, embedded, list(names), view)
+    hits = (
+        [(hit.node, hit.score) for hit in places.symbols]
+        if places is not None and places.symbols
+        else _symbols(arguments, embedded, list(names), view)
     )
     return SearchResult(
         scope=scope,
@@ -145,42 +144,69 @@ def search_code(call: Call, arguments: SearchArguments) -> SearchResult:
         results=[
             SearchHit.model_validate(
                 {
-                    **views.node_fields(hit.node),
-                    "repository": _name_of(hit.node, names) if len(names) > 1 else None,
-                    "score": round(hit.score, 4),
+                    **views.node_fields(node),
+                    "repository": _name_of(node, names) if len(names) > 1 else None,
+                    "score": round(score, 4),
                 }
             )
-            for hit in hits
+            for node, score in hits
         ],
-        files=_files(arguments, embedded, list(names), view),
+        files=[
+            RankedFile(path=hit.path, score=round(hit.score, 4), commits=list(hit.commits))
+            for hit in places.files
+        ]
+        if places is not None
+        else None,
         note=note,
     )
 
 
-def _files(
+def _symbols(
     arguments: SearchArguments,
     embedded: search.QueryVector | None,
     repositories: list[UUID],
     view: View,
-) -> list[RankedFile] | None:
-    """Return the files that a question concerns, of one repository."""
+) -> list[tuple[Node, float]]:
+    """Return the symbols that a question describes, with their scores."""
+    hits = search.search_symbols(
+        query=arguments.query,
+        mode=search.Mode(arguments.mode if embedded else "text"),
+        embedded=embedded,
+        repository_ids=repositories,
+        kind=NodeKind(arguments.kind) if arguments.kind else None,
+        language=arguments.language,
+        path_prefix=arguments.path_prefix,
+        limit=arguments.k,
+        view=view,
+    )
+    return [(hit.node, hit.score) for hit in hits]
+
+
+def _places(
+    arguments: SearchArguments,
+    embedded: search.QueryVector | None,
+    repositories: list[UUID],
+    view: View,
+) -> file_search.Places | None:
+    """Return where a change would go in one repository, if that is asked.
+
+    Symbols only where both words and meaning may speak: who wants one of them gets that.
+    """
     if not arguments.files:
         return None
     if len(repositories) != 1:
         raise ArgumentsInvalid("Files are ranked in one repository: name it.")
-    hits = file_search.rank_files(
+    return file_search.rank_places(
         repository_id=repositories[0],
         query=arguments.query,
         embedded=embedded,
         language=arguments.language,
         path_prefix=arguments.path_prefix,
-        limit=arguments.files,
+        kind=NodeKind(arguments.kind) if arguments.kind else None,
+        files=arguments.files,
+        symbols=arguments.k if arguments.mode == "hybrid" else 0,
         view=view,
     )
-    return [
-        RankedFile(path=hit.path, score=round(hit.score, 4), commits=list(hit.commits))
-        for hit in hits
-    ]
 
 
 # --- get_symbol_info ------------------------------------------------------------------------------

@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
-from graph import file_search
-from graph.file_search import FileHit, Witnesses, rank_files
-from graph.models import Repository
+from graph import past_changes
+from graph.file_search import FileHit, Told, Witnesses, rank_files, rank_places
+from graph.models import Repository, SourceFile, Symbol
 from graph.queries.history import landed_changes, newest_landed
 from graph.search import QueryVector
+from graph.values import NodeKind
 from indexing.history.backfill import advance
 from tests.gateway import surfaces
 from tests.indexing.checkout import Checkout, index
@@ -107,9 +108,9 @@ def test_a_new_commit_is_heard_at_once_and_an_old_answer_is_not_read_again(
     bring_up(shop)
     ranked(shop, "giraffes")
     known = newest_landed(repository_id=shop.pk)
-    monkeypatch.setattr(file_search, "landed_changes", lambda **_: pytest.fail("read again"))
+    monkeypatch.setattr(past_changes, "landed_changes", lambda **_: pytest.fail("read again"))
     ranked(shop, "giraffes")
-    monkeypatch.setattr(file_search, "landed_changes", landed_changes)
+    monkeypatch.setattr(past_changes, "landed_changes", landed_changes)
     source.commit({"jar.py": COOKIE + "\n\nLIMIT = 4\n"}, subject="Harden against giraffes")
     bring_up(shop)
     assert newest_landed(repository_id=shop.pk) != known
@@ -128,6 +129,86 @@ def test_a_repository_without_history_or_words_answers_with_what_there_is(shop: 
         )
         == []
     )
+
+
+def names(repository: Repository, query: str, **changes) -> list[str]:
+    given: dict[str, Any] = {
+        "repository_id": repository.pk,
+        "query": query,
+        "embedded": None,
+        "symbols": 10,
+    }
+    return [hit.node.name for hit in rank_places(**(given | changes)).symbols]
+
+
+def test_a_body_speaks_for_its_function_as_its_name_does(shop: Repository, source: Checkout):
+    source.commit({"mail.py": MAIL + "\n\ndef count(box):\n    return len(box)\n"})
+    bring_up(shop)
+    assert names(shop, "smtp refuses")[0] == "send"
+    assert names(shop, "count")[0] == "count"
+
+
+def test_a_commit_that_said_something_like_it_speaks_for_the_function_it_changed(
+    shop: Repository, source: Checkout
+):
+    two = MAIL + "\n\ndef count(box):\n    return len(box)\n"
+    source.commit({"mail.py": two})
+    changed = two.replace("len(box)", "len(box) + 1")
+    source.commit({"mail.py": changed}, subject="Harden against giraffes")
+    bring_up(shop)
+    assert names(shop, "giraffes get in again")[0] == "count"
+
+
+def test_tests_come_after_what_they_test_unless_the_question_is_about_tests(
+    shop: Repository, source: Checkout
+):
+    source.commit({"tests/test_mail.py": "def test_send():\n    assert smtp.deliver('')\n"})
+    bring_up(shop)
+    assert names(shop, "smtp deliver")[0] == "send"
+    assert names(shop, "tests of smtp deliver")[0] == "test_send"
+
+
+def test_fields_and_variables_are_no_places_unless_they_are_asked_for(
+    shop: Repository, source: Checkout
+):
+    source.commit({"mail.py": MAIL + "\n\nSMTP_PORT = 25\n"})
+    bring_up(shop)
+    assert "SMTP_PORT" not in names(shop, "smtp port")
+    assert names(shop, "smtp port", kind=NodeKind.VARIABLE) == ["SMTP_PORT"]
+
+
+def test_what_somebody_else_speaks_for_goes_ahead_of_its_equals(shop: Repository, source: Checkout):
+    feed = "def feed(giraffe):\n    return giraffe.eat()\n"
+    source.commit({"one.py": feed, "two.py": feed})
+    bring_up(shop)
+    two = SourceFile.objects.get(repository=shop, path="two.py")
+    function = Symbol.objects.get(repository=shop, path="two.py", name="feed")
+    told = Told(files={two.pk: 1.0}, symbols={function.pk: 1.0})
+    places = rank_places(
+        repository_id=shop.pk,
+        query="feed the giraffe",
+        embedded=None,
+        symbols=2,
+        told=told,
+    )
+    assert [hit.path for hit in places.files][:2] == ["two.py", "one.py"]
+    assert [hit.node.path for hit in places.symbols] == ["two.py", "one.py"]
+
+
+def test_with_files_an_agent_gets_the_symbols_that_a_change_would_touch(shop: Repository, writer):
+    from tests.factories import make_token
+
+    bring_up(shop)
+    scope = {"namespace": shop.namespace.name, "repository": shop.name}
+    ask = {"query": "refused by smtp", "language": "python"}
+    plain, change = (
+        surfaces.over_rest(
+            token=make_token(writer).secret, tool="search_code", arguments={**scope, **ask, **more}
+        ).content
+        for more in ({"mode": "text"}, {"files": 1})
+    )
+    assert plain["results"] == []
+    assert change["results"][0]["id"] == "sym:mail.py#send"
 
 
 def test_an_agent_asks_for_files_beside_symbols(shop: Repository, writer):
