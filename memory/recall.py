@@ -46,6 +46,7 @@ from memory.wording import printable, valid_tags, words_of
 MAXIMUM_QUESTION_CHARACTERS = 8_000  # no model reads more; what stands behind is left out
 
 _SEEDS = 20
+_STEPS_TO_CANDIDATES = 2
 _COMPARED_WORDWISE = 150
 _UNRESOLVED_FAILURE = 1.0
 _WEIGHT_KEYS = "recall.weights."
@@ -192,6 +193,7 @@ class _Row(NamedTuple):
     importance: float
     confidence: float
     created_at: datetime
+    session_id: str
     fingerprint: str
     distance: float | None
 
@@ -208,7 +210,7 @@ class _Context(NamedTuple):
 _COLUMNS = (
     *("pk", "number", "namespace_id", "repository_id", "branch", "memory_type", "state"),
     *("content", "tokens", "tags", "author_name", "importance", "confidence", "created_at"),
-    *("embedding_fingerprint", "distance"),
+    *("session_id", "embedding_fingerprint", "distance"),
 )
 _CONTEXT_COLUMNS = ("around", "tokens", "words", "fingerprint")
 
@@ -229,6 +231,12 @@ class _Candidate:
     def tokens(self) -> str:
         """Its words; a short memory's with those of its neighbors."""
         return (self.context and self.context.tokens) or self.row.tokens
+
+    @property
+    def next_to(self) -> frozenset[UUID]:
+        """The memory right before it in its session, and the one right after it."""
+        steps = self.context.steps if self.context else {}
+        return frozenset(key for key, far in steps.items() if far == 1)
 
     @property
     def is_in_session(self) -> bool:
@@ -252,7 +260,13 @@ def _pool(
     rows, contexts = _rows(allowed, question, Q(pk__any_of=found) | names)
     known = {row.id for row in rows}
     seeds = sorted(rows, key=lambda row: row.distance if row.distance is not None else 2.0)[:_SEEDS]
-    around = {key for row in seeds if row.id in contexts for key in contexts[row.id].around} - known
+    around = {
+        key
+        for row in seeds
+        if row.id in contexts
+        for key, steps in contexts[row.id].steps.items()
+        if steps <= _STEPS_TO_CANDIDATES
+    } - known
     linked = links.linked_memories(_by_namespace(seeds))
     if around or linked:
         more = Q(pk__any_of=around) | (Q(number__any_of=linked) & ~Q(pk__any_of=known))
@@ -384,7 +398,7 @@ def _hits(
         )
         if is_answer
     ]
-    best = _once(sorted(answers, key=_place, reverse=True))[: 2 * query.k]
+    best = _spread_out(_once(sorted(answers, key=_place, reverse=True)), most=2 * query.k)
     anchors = anchors_of(
         [one.candidate.row.id for one in best], ref=ref, repository_id=query.repository_id
     )
@@ -435,6 +449,24 @@ def _once(answers: Iterable[_Answer]) -> list[_Answer]:
     return kept
 
 
+def _spread_out(answers: Sequence[_Answer], *, most: int) -> list[_Answer]:
+    """Return the best answers, those of one place in one session giving way to others."""
+    considered = answers[: 2 * most]
+    placed = [
+        scoring.Placed(
+            id=one.candidate.row.id,
+            score=one.score,
+            session=one.candidate.row.session_id,
+            beside=one.candidate.next_to,
+        )
+        for one in considered
+    ]
+    return [
+        replace(considered[place], score=score)
+        for place, score in scoring.spread_out(placed, most=most)
+    ]
+
+
 def _weights(settings: Mapping[str, policies.Value]) -> ScoreParts:
     return ScoreParts(
         **{
@@ -479,6 +511,7 @@ def _evidence(
             coverage=scoring.coverage(question.telling, found, weights=question.weights),
             exact=float("name" in candidate.found_by),
             temporal=question.time.alignment(row.created_at, row.content),
+            asks=scoring.asks(row.content),
             tags=scoring.tag_match(question.terms, [*tags, names[row.author_name]]),
             scope=_affinity(row, query),
             importance=_importance(row),
@@ -508,7 +541,7 @@ def _likeness(pool: Sequence[_Candidate], question: _Question) -> dict[UUID, tup
     return wordwise.likeness(
         question.words,
         {key: packed[key] for key in wanted if key in packed},
-        around={key: context.around for key, context in chosen.items()},
+        around={key: context.steps for key, context in chosen.items()},
     )
 
 

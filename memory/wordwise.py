@@ -4,7 +4,7 @@ Pure. A memory keeps one bit for each dimension of each word: 48 bytes a word wi
 model, where floats take 1,536 and cost .002 less of evidence recall on LoCoMo.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Final, TypeVar
 
 import numpy as np
@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 
 Key = TypeVar("Key")
 Vectors = NDArray[np.float32]
+
+# A word that is met beside a text counts this much less for each step away from it.
+_A_STEP: Final = 0.05
 
 # The four signs that each half of a byte stands for.
 _SIGNS: Final[Vectors] = np.array(
@@ -25,19 +28,20 @@ def pack(vectors: Vectors) -> bytes:
 
 
 def likeness(
-    question: Vectors, packed: Mapping[Key, bytes], *, around: Mapping[Key, Sequence[Key]]
+    question: Vectors, packed: Mapping[Key, bytes], *, around: Mapping[Key, Mapping[Key, int]]
 ) -> dict[Key, tuple[float, float]]:
     """Return how well texts meet a question: alone, and together with those around them.
 
-    Each is the mean over the question's words of how well the best word there meets it (cosine).
-    `question` is words x dimensions, rows unit-length. Answers for the keys of `around` that have
-    words; neighbors that have none count for nothing. Khattab and Zaharia, ColBERT (2020), section
-    3.3, on bits.
+    Each is the mean over the question's words of how well the best word there meets it (cosine),
+    less for words that stand some steps away. `question` is words x dimensions, rows unit-length.
+    Answers for the keys of `around` that have words, whose neighbors are given with the steps to
+    them; neighbors that have no words count for nothing. Khattab and Zaharia, ColBERT (2020),
+    section 3.3, on bits.
     """
     texts, best = _best(question, packed)
     places = {key: place for place, key in enumerate(texts)}
     groups = {
-        key: [places[one] for one in (key, *near) if one in places]
+        key: [(places[key], 0), *((places[one], far) for one, far in near.items() if one in places)]
         for key, near in around.items()
         if key in places
     }
@@ -45,7 +49,9 @@ def likeness(
         return {}
     sizes = [len(group) for group in groups.values()]
     starts = np.cumsum([0, *sizes[:-1]])
-    grouped = best[:, [place for group in groups.values() for place in group]]
+    members = [member for group in groups.values() for member in group]
+    steps = np.array([far for _, far in members], np.float32)
+    grouped = best[:, [place for place, _ in members]] - _A_STEP * steps
     alone = grouped[:, starts].mean(axis=0)
     together = np.maximum.reduceat(grouped, starts, axis=1).mean(axis=0)
     return dict(zip(groups, zip(alone.tolist(), together.tolist(), strict=True), strict=True))

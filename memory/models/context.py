@@ -1,6 +1,7 @@
 """What a memory is found by beside its own words and vector: its session, and its single words."""
 
 from typing import ClassVar
+from uuid import UUID
 
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.search import SearchVectorField
@@ -14,15 +15,17 @@ from memory.models.memory import Memory
 class MemoryContext(models.Model):
     """A memory among its neighbors. Derived: deleting a row has it made again.
 
-    `around` are the two memories before it and the one after it in its session, as far as whoever
-    sees this one sees them; a long memory, or one without a session, has none. `tokens` are its own
-    words twice and theirs, empty without them. `words` is one bit for each dimension of each word
-    piece, read in that context.
+    `around` are the three memories before it and the three after it in its session, in order, as
+    far as whoever sees this one sees them; `before` says how many of them come before. A long
+    memory, or one without a session, has none. `tokens` are its own words twice and those of the
+    two before and the one after, empty without any. `words` is one bit for each dimension of each
+    word piece, read among the same.
     """
 
     memory = models.OneToOneField(Memory, models.CASCADE, primary_key=True, related_name="context")
     namespace = models.ForeignKey(Namespace, models.CASCADE, related_name="+")
     around = ArrayField(models.UUIDField(), default=list)
+    before = models.PositiveSmallIntegerField(default=0)
     tokens = models.TextField(blank=True)
     lexemes = models.GeneratedField(
         expression=Func(
@@ -48,6 +51,14 @@ class MemoryContext(models.Model):
 
     def __str__(self) -> str:
         return f"{self.memory_id} among {len(self.around)}"
+
+    @property
+    def steps(self) -> dict[UUID, int]:
+        """Return how far each neighbor is: 1 is the one before it, and the one after it."""
+        return {
+            key: self.before - place if place < self.before else place - self.before + 1
+            for place, key in enumerate(self.around)
+        }
 
 
 class RecallVisit(models.Model):

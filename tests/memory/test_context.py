@@ -1,11 +1,15 @@
 """Short memories among their neighbors: windows, who sees through them, and keeping them right."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 from uuid import UUID
 
+import numpy as np
 import pytest
 
 from memory import context, summaries
+from codemem.embedding.words import WordVectors
+from memory import context
 from memory.context import forget_contexts, make_contexts
 from memory.models import Memory, MemoryContext
 from tests import factories
@@ -35,11 +39,42 @@ def around(memory_id: UUID) -> list[UUID]:
 
 
 def test_a_short_memory_is_read_with_two_before_and_one_after(said, model):
-    ids = said("one", "two", "three", "four", "five")
+    ids = said("zero", "one", "two", "three", "four", "five")
     make_contexts(limit=100, provider=model)
-    assert around(ids[2]) == [ids[0], ids[1], ids[3]]
-    assert around(ids[0]) == [ids[1]]
-    assert MemoryContext.objects.get(memory_id=ids[2]).tokens == "one two three three four"
+    assert MemoryContext.objects.get(memory_id=ids[3]).tokens == "one two three three four"
+
+
+def test_three_on_either_side_are_around_it_the_nearest_one_step_away(said, model):
+    ids = said("zero", "one", "two", "three", "four", "five")
+    make_contexts(limit=100, provider=model)
+    assert around(ids[4]) == [ids[1], ids[2], ids[3], ids[5]]
+    assert list(MemoryContext.objects.get(memory_id=ids[4]).steps.values()) == [3, 2, 1, 1]
+    assert around(ids[0]) == ids[1:4]
+    assert list(MemoryContext.objects.get(memory_id=ids[0]).steps.values()) == [1, 2, 3]
+
+
+def test_names_stand_in_front_of_what_several_authors_say(said, model, monkeypatch):
+    read: list[str] = []
+    monkeypatch.setattr(context, "word_model", lambda _: Reader(read))
+    first, _ = said("one", "two", author_name="ann")
+    make_contexts(limit=100, provider=model)
+    assert read == ["one\ntwo", "one\ntwo"]
+    read.clear()
+    Memory.objects.filter(pk=first).update(author_name="bob")
+    forget_contexts([first])
+    make_contexts(limit=100, provider=model)
+    assert read == ["bob: one\nann: two", "bob: one\nann: two"]
+
+
+class Reader:
+    """A word model that notes what it is given to read."""
+
+    def __init__(self, read: list[str]) -> None:
+        self.read = read
+
+    def embed_words(self, texts: Sequence[str]) -> list[WordVectors]:
+        self.read += texts
+        return [WordVectors(values=np.ones((1, 8), np.float32), spans=((0, 3),)) for _ in texts]
 
 
 def test_a_long_memory_and_one_without_a_session_stand_alone(said, store: Store, model):
@@ -92,7 +127,7 @@ def test_a_memory_that_comes_in_between_enters_the_windows_of_the_others(said, m
     )
     forget_contexts([second])
     make_contexts(limit=100, provider=model)
-    assert around(first) == [second]
+    assert around(first) == [second, third]
     assert around(third) == [first, second]
 
 

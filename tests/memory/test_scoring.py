@@ -2,12 +2,13 @@
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
+from uuid import UUID
 
 import pytest
 
 from codemem.words import code_tokens, query_terms, tokens_text
 from memory import scoring
-from memory.scoring import Evidence, WordStatistics
+from memory.scoring import Evidence, Placed, WordStatistics
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -103,6 +104,50 @@ def test_a_candidate_without_words_stands_where_its_cosine_stands():
     ]
     best, middle, last = [parts.vector for _, parts in scoring.scores(pool)]
     assert best > middle > last
+
+
+def test_what_asks_is_ranked_behind_what_says_the_same():
+    (asking, parts), (saying, _) = scoring.scores([evidence(asks=True), evidence()])
+    assert 0 < asking < saying
+    assert parts.vector < 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Why?", "It rained. Where were you? ", 'He asked "where?"', "Look! Who is it? [Image: a cat]"],
+)
+def test_a_text_that_ends_in_a_question_asks(text: str):
+    assert scoring.asks(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "Why? Because.", "a ? b : c", "What a day! [Image: who?] Yes."]
+)
+def test_a_text_that_goes_on_does_not_ask(text: str):
+    assert not scoring.asks(text)
+
+
+A, B, C = (UUID(int=number) for number in (1, 2, 3))
+
+
+def placed(key: UUID, score: float, session: str = "s", beside: tuple[UUID, ...] = ()) -> Placed:
+    return Placed(id=key, score=score, session=session, beside=beside)
+
+
+def test_what_stands_beside_an_answer_gives_way_to_another_session():
+    ranked = [placed(A, 0.9, beside=(B,)), placed(B, 0.805, beside=(A,)), placed(C, 0.8, "other")]
+    assert [place for place, _ in scoring.spread_out(ranked, most=3)] == [0, 2, 1]
+
+
+def test_much_better_answers_give_way_to_nobody():
+    ranked = [placed(A, 0.9, beside=(B,)), placed(B, 0.89, beside=(A,)), placed(C, 0.8, "other")]
+    assert [place for place, _ in scoring.spread_out(ranked, most=2)] == [0, 1]
+
+
+def test_memories_of_no_session_stay_as_they_are():
+    ranked = [placed(A, 0.9, ""), placed(B, 0.8999, "")]
+    assert scoring.spread_out(ranked, most=5) == [(0, 0.9), (1, 0.8999)]
+    assert scoring.spread_out([], most=5) == []
 
 
 def test_a_link_counts_less_than_being_tied_to_the_named_code():

@@ -15,10 +15,10 @@ A = [1.0, 1, 1, 1, -1, -1, -1, -1]
 B = [1.0, -1, 1, -1, 1, -1, 1, -1]
 
 
-def likeness(*packed: bytes, near: tuple[int, ...] = ()) -> tuple[float, float] | None:
-    """Ask for both A and B in the first text, with some of the others beside it."""
+def likeness(*packed: bytes, near: dict[int, int] | None = None) -> tuple[float, float] | None:
+    """Ask for both A and B in the first text, with some of the others a few steps from it."""
     texts = dict(enumerate(packed))
-    return wordwise.likeness(rows(A, B), texts, around={0: near}).get(0)
+    return wordwise.likeness(rows(A, B), texts, around={0: near or {}}).get(0)
 
 
 def test_a_word_is_met_by_its_best_counterpart():
@@ -31,15 +31,25 @@ def test_a_word_is_met_by_its_best_counterpart():
 def test_neighbors_meet_what_a_text_does_not():
     a, b = wordwise.pack(rows(A)), wordwise.pack(rows(B))
 
-    assert likeness(a, b, near=(1,)) == pytest.approx((0.5, 1.0))
+    assert likeness(a, b, near={1: 0}) == pytest.approx((0.5, 1.0))
+
+
+def test_the_farther_a_neighbor_the_less_it_adds():
+    a, b = wordwise.pack(rows(A)), wordwise.pack(rows(B))
+
+    beside, farther = likeness(a, b, near={1: 1}), likeness(a, b, near={1: 3})
+
+    assert beside
+    assert farther
+    assert 0.5 < farther[1] < beside[1] < 1.0
 
 
 def test_a_text_without_words_is_left_out_and_adds_nothing_beside_another():
     a = wordwise.pack(rows(A))
 
     assert likeness(b"") is None
-    assert likeness(a, b"", near=(1, 2)) == pytest.approx((0.5, 0.5))
-    assert wordwise.likeness(np.empty((0, 8), np.float32), {0: a}, around={0: ()}) == {}
+    assert likeness(a, b"", near={1: 1, 2: 1}) == pytest.approx((0.5, 0.5))
+    assert wordwise.likeness(np.empty((0, 8), np.float32), {0: a}, around={0: {}}) == {}
 
 
 def test_bits_are_compared_as_the_product_of_their_signs():
@@ -49,6 +59,6 @@ def test_bits_are_compared_as_the_product_of_their_signs():
     signs = np.where(words > 0, 1, -1) / np.sqrt(384)
     best = (question @ signs.T).max(axis=1).mean()
 
-    found = wordwise.likeness(question, {"text": wordwise.pack(words)}, around={"text": ()})
+    found = wordwise.likeness(question, {"text": wordwise.pack(words)}, around={"text": {}})
 
     assert found["text"] == pytest.approx((best, best), abs=1e-6)
