@@ -199,10 +199,9 @@ def nearest(
 ) -> dict[UUID, set[str]]:
     """Return what each generator found: ids, each with the names of those that found it.
 
-    The 50 nearest by vector, by words, by words with the neighbors of short memories, by words in
-    the times that the question names, and by the words of then of what has changed since. Two
-    queries; one more for each namespace that is large
-    enough for indexes of its own.
+    The 50 nearest by vector, by words and by words with the neighbors of short memories, the same
+    once more of the times that the question names, and by the words of then of what has changed
+    since. Two queries; one more for each namespace that is large enough for indexes of its own.
     """
     vectors, words = _indexed(query, vector)
     found: list[_Found] = []
@@ -226,7 +225,7 @@ def nearest(
 
 
 _Found = tuple[str, float, UUID]
-_GENERATORS = ("vector", "words", "session", "time", "version")
+_GENERATORS = ("vector", "words", "session", "time", "time_vector", "time_session", "version")
 
 
 def _generators(
@@ -240,8 +239,11 @@ def _generators(
 ) -> dict[str, QuerySet[Memory, Ranked]]:
     """Return each generator's ranked rows, by name, as far as the question has what it takes."""
     ranked: dict[str, QuerySet[Memory, Ranked]] = {}
+    of_then = rows.filter(_told_in(spans)) if spans else None
     if vector is not None:
         ranked["vector"] = nearest_by_vector(rows, vector)
+        if of_then is not None:
+            ranked["time_vector"] = nearest_by_vector(of_then, vector)
     if not terms:
         return ranked
     ranked["words"] = (
@@ -250,8 +252,9 @@ def _generators(
         else nearest_by_rank(rows, terms)
     )
     ranked["session"] = nearest_in_session(rows, terms, namespace_ids=namespace_ids)
-    if spans:
-        ranked["time"] = nearest_by_rank(rows.filter(_told_in(spans)), terms)
+    if of_then is not None:
+        ranked["time"] = nearest_by_rank(of_then, terms)
+        ranked["time_session"] = nearest_in_session(of_then, terms, namespace_ids=namespace_ids)
     return ranked
 
 

@@ -202,9 +202,14 @@ class _Context(NamedTuple):
     """What a memory is among its neighbors; see MemoryContext."""
 
     around: Sequence[UUID]
+    before: int
     tokens: str
     words: bytes
     fingerprint: str
+
+    @property
+    def steps(self) -> dict[UUID, int]:
+        return wordwise.steps(self.around, before=self.before)
 
 
 _COLUMNS = (
@@ -212,7 +217,7 @@ _COLUMNS = (
     *("content", "tokens", "tags", "author_name", "importance", "confidence", "created_at"),
     *("session_id", "embedding_fingerprint", "distance"),
 )
-_CONTEXT_COLUMNS = ("around", "tokens", "words", "fingerprint")
+_CONTEXT_COLUMNS = ("around", "before", "tokens", "words", "fingerprint")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

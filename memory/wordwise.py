@@ -4,7 +4,7 @@ Pure. A memory keeps one bit for each dimension of each word: 48 bytes a word wi
 model, where floats take 1,536 and cost .002 less of evidence recall on LoCoMo.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, TypeVar
 
 import numpy as np
@@ -20,6 +20,14 @@ _A_STEP: Final = 0.05
 _SIGNS: Final[Vectors] = np.array(
     [[1 if number & bit else -1 for bit in (8, 4, 2, 1)] for number in range(16)], np.float32
 )
+
+
+def steps(around: Sequence[Key], *, before: int) -> dict[Key, int]:
+    """Return how far each neighbor is; `before` of them come before, the last of those nearest."""
+    return {
+        key: before - place if place < before else place - before + 1
+        for place, key in enumerate(around)
+    }
 
 
 def pack(vectors: Vectors) -> bytes:

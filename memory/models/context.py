@@ -1,7 +1,6 @@
 """What a memory is found by beside its own words and vector: its session, and its single words."""
 
 from typing import ClassVar
-from uuid import UUID
 
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.search import SearchVectorField
@@ -51,14 +50,6 @@ class MemoryContext(models.Model):
 
     def __str__(self) -> str:
         return f"{self.memory_id} among {len(self.around)}"
-
-    @property
-    def steps(self) -> dict[UUID, int]:
-        """Return how far each neighbor is: 1 is the one before it, and the one after it."""
-        return {
-            key: self.before - place if place < self.before else place - self.before + 1
-            for place, key in enumerate(self.around)
-        }
 
 
 class RecallVisit(models.Model):
