@@ -1,9 +1,10 @@
 """The search indexes of large namespaces: what they are called, which stand, how they are built.
 
-Small namespaces are scanned exactly and need none. A large one has two indexes of its own, by
-vector and by words, so that its searches see its rows only: filtering after a shared index would
-leave a small namespace beside a huge one without answers, and mix their word statistics. An index
-by vector holds the vectors of one model, which alone have one length and compare with each other.
+Small namespaces are scanned exactly and need none. A large one has indexes of its own, by vector,
+by words, and by the words of short memories with their neighbors', so that its searches see its
+rows only: filtering after a shared index would leave a small namespace beside a huge one without
+answers, and mix their word statistics. An index by vector holds the vectors of one model, which
+alone have one length and compare with each other.
 """
 
 import hashlib
@@ -15,7 +16,7 @@ from django.db.models import Count
 from psycopg import sql
 
 from codemem.postgres import indexes
-from memory.models import Memory
+from memory.models import Memory, MemoryContext
 
 # Exact scans of 9,000 rows take 13 ms by vector and 17 ms by words; indexed ones of 100,000 rows
 # take 3 ms each.
@@ -23,7 +24,8 @@ INDEXED_FROM_ROWS = 5_000
 
 _LOCK = "memory.search_indexes"
 _VECTORS = "memory_vectors_"
-_PREFIXES = (_VECTORS, "memory_bm25_", "memory_lexemes_")
+_SESSIONS = "memory_session_"
+_PREFIXES = (_VECTORS, _SESSIONS, "memory_bm25_", "memory_lexemes_")
 
 
 def vectors_index(namespace_id: UUID, *, fingerprint: str) -> str:
@@ -34,6 +36,10 @@ def vectors_index(namespace_id: UUID, *, fingerprint: str) -> str:
 
 def bm25_index(namespace_id: UUID) -> str:
     return f"memory_bm25_{namespace_id.hex}"
+
+
+def session_index(namespace_id: UUID) -> str:
+    return f"{_SESSIONS}{namespace_id.hex}"
 
 
 def ensure_vector_indexes(*, from_rows: int = INDEXED_FROM_ROWS) -> list[str]:
@@ -47,10 +53,14 @@ def ensure_vector_indexes(*, from_rows: int = INDEXED_FROM_ROWS) -> list[str]:
             return []
         indexes.drop(_broken())
         indexes.drop(_left_behind())
-        wanted = [*_vector_indexes(from_rows), *_words_indexes(from_rows)]
+        wanted = [
+            *_vector_indexes(from_rows),
+            *_words_indexes(from_rows),
+            *_session_indexes(from_rows),
+        ]
         present = indexes.standing(name for name, _ in wanted)
         return [
-            indexes.build(name, table="memory_memory", using=using)
+            indexes.build(name, table=_table(name), using=using)
             for name, using in wanted
             if name not in present
         ]
@@ -102,6 +112,28 @@ def _words_indexes(from_rows: int) -> Iterator[tuple[str, sql.Composed]]:
             )
 
 
+def _session_indexes(from_rows: int) -> Iterator[tuple[str, sql.Composed]]:
+    """Yield name and definition. By words, not by BM25: what is found must not depend on size."""
+    held = (
+        MemoryContext.objects.filter(tokens__gt="")
+        .order_by("namespace_id")
+        .values_list("namespace_id")
+        .annotate(held=Count("pk"))
+        .filter(held__gt=from_rows)
+    )
+    for namespace_id, _ in held:
+        yield (
+            session_index(namespace_id),
+            sql.SQL("USING gin (lexemes) WHERE namespace_id = {} AND tokens > ''").format(
+                sql.Literal(str(namespace_id))
+            ),
+        )
+
+
+def _table(name: str) -> str:
+    return "memory_memorycontext" if name.startswith(_SESSIONS) else "memory_memory"
+
+
 def _dimensions(fingerprint: str) -> int:
     """Return the length of a model's vectors, as any of its rows has it."""
     with connection.cursor() as cursor:
@@ -137,6 +169,7 @@ def _broken() -> list[str]:
     with connection.cursor() as cursor:
         cursor.execute(
             "SELECT relname FROM pg_class JOIN pg_index ON indexrelid = pg_class.oid"
-            " WHERE indrelid = 'memory_memory'::regclass AND NOT indisvalid"
+            " WHERE indrelid IN ('memory_memory'::regclass, 'memory_memorycontext'::regclass)"
+            " AND NOT indisvalid"
         )
         return [name for (name,) in cursor.fetchall() if name.startswith(_PREFIXES)]

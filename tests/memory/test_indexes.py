@@ -12,7 +12,7 @@ from codemem.postgres.indexes import standing
 from memory import candidates, indexes
 from memory.candidates import QuestionVector
 from memory.models import Memory
-from memory.services import ensure_vector_indexes
+from memory.services import ensure_vector_indexes, make_contexts
 from memory.values import MemoryType, RecallQuery
 from tests import factories
 from tests.memory.conftest import Ask, Store, WordModel
@@ -55,6 +55,25 @@ def test_a_large_namespace_gets_its_indexes_once(large: Namespace):
     assert own_indexes() == names
     assert standing(names) == names
     assert ensure_vector_indexes(from_rows=LARGE) == []
+
+
+def test_a_namespace_of_many_sessions_gets_an_index_of_their_words(
+    large: Namespace, store: Store, writing: Caller, model: WordModel
+):
+    for number in range(LARGE + 1):
+        store(f"Then step{number} was done.", session_id="s-1")
+    make_contexts(limit=1_000, provider=model)
+    assert ensure_vector_indexes(from_rows=LARGE) == [indexes.session_index(large.pk)]
+    query = RecallQuery(text="step7", namespace_ids=(large.pk,))
+    rows = candidates.answering(
+        caller=writing, query=query, namespace_ids=query.namespace_ids, now=factories.NOW
+    )
+    found = candidates.nearest_in_session(rows, ["step7"], namespace_ids=[large.pk])
+
+    # Itself, the two after it and the one before it; also when it is scanned.
+    assert len(found) == 4
+    run(f"DROP INDEX {indexes.session_index(large.pk)}")
+    assert set(found.all()) == set(found)
 
 
 def test_a_small_namespace_gets_none(store: Store):
