@@ -27,12 +27,21 @@ def free_port() -> int:
 @contextmanager
 def running_server(*, port: int, environment: Mapping[str, str], workers: int = 1) -> Iterator[str]:
     """Run gunicorn as `make up` does for as long as the block lasts; yield its address."""
+    with running_gunicorn(port=port, environment=environment, workers=workers):
+        yield f"http://127.0.0.1:{port}"
+
+
+@contextmanager
+def running_gunicorn(
+    *, port: int, environment: Mapping[str, str], workers: int = 1
+) -> Iterator[subprocess.Popen[bytes]]:
+    """Do as running_server, and yield the process, for whoever wants to end it."""
     url = f"http://127.0.0.1:{port}"
     command = ("gunicorn", "codemem.wsgi", "-c", "deploy/gunicorn.conf.py", "--bind", url[7:])
     environment = {"CODEMEM_WEB_WORKERS": str(workers), **environment}
     with running(*command, environment=environment) as process:
         _wait_until_it_answers(process, f"{url}/healthz")
-        yield url
+        yield process
 
 
 @contextmanager

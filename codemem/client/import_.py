@@ -13,7 +13,7 @@ from codemem.client.failure import ExitStatus, Failure
 from codemem.client.place import namespace_of
 from codemem.client.progress import Progress
 from codemem.client.terminal import block, note, print_json, styled
-from codemem.client.transport import Refused
+from codemem.client.transport import Refused, Unreachable
 
 if TYPE_CHECKING:
     import argparse
@@ -114,7 +114,7 @@ def _send(
             progress.show(part.done, total, unit=unit)
     except OSError as error:
         raise FileUnusable(f"Cannot read {path}: {error.strerror}.") from error
-    except Refused:
+    except (Refused, Unreachable):
         progress.end()
         if report.get("created"):
             note(f"{report['created']:,} memories are in; importing again goes on from there.")

@@ -3,6 +3,7 @@
 python -m tests.flows.inside found            make a team's first token, print it
 python -m tests.flows.inside graph ID         print what the graph shows of a repository
 python -m tests.flows.inside recover SECONDS  do beat's work as if that much time had passed
+python -m tests.flows.inside recover_consolidation now
 """
 
 import json
@@ -24,6 +25,7 @@ from graph import queries as graph  # noqa: E402
 from graph.models import FileVersion, Repository  # noqa: E402
 from graph.values import Direction, VertexLabel, graph_id  # noqa: E402
 from indexing import services as indexing  # noqa: E402
+from memory.consolidation import runs  # noqa: E402
 from workers import queue  # noqa: E402
 
 _ALL = 1_000_000
@@ -79,10 +81,19 @@ def recover(seconds: int) -> list[str]:
     return [str(run_id) for run_id in runs]
 
 
+def recover_consolidation() -> list[str]:
+    """Send the runs of dead workers again, as beat does; return whose."""
+    namespaces = runs.recover(now=timezone.now())
+    for namespace_id in namespaces:
+        queue.consolidate(namespace_id=namespace_id)
+    return [str(namespace_id) for namespace_id in namespaces]
+
+
 _COMMANDS: dict[str, Callable[[str], Any]] = {
     "found": found,
     "graph": lambda text: shown(UUID(text)),
     "recover": lambda text: recover(int(text)),
+    "recover_consolidation": lambda _: recover_consolidation(),
 }
 
 if __name__ == "__main__":
