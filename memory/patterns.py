@@ -5,7 +5,7 @@ lower end of Wilson's interval (1927), so that three of three are not a certaint
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -20,7 +20,8 @@ from codemem.words import code_tokens
 from graph import queries as graph
 from graph.values import VertexLabel, graph_id
 from memory import queries
-from memory.models import Memory, MemoryEntity
+from memory.entities import normal_path
+from memory.models import Anchor, Memory, MemoryEntity
 from memory.values import MemoryType, RelationshipKind
 
 MAXIMUM_MEMORIES: Final = 20
@@ -29,6 +30,9 @@ MAXIMUM_OF_A_KIND: Final = 10
 _MOST_READ: Final = 20_000
 _Z: Final = 1.96
 _ALIKE: Final = 0.6
+DECIDING: Final = frozenset({MemoryType.DECISION, MemoryType.RULE, MemoryType.REQUIREMENT})
+"""Types that say how something is to be."""
+
 _TASTES: Final = frozenset({MemoryType.PREFERENCE, MemoryType.STYLE, MemoryType.HABIT})
 _CHAIN: Final = frozenset(
     {
@@ -37,6 +41,9 @@ _CHAIN: Final = frozenset(
         RelationshipKind.DERIVED_FROM,
         RelationshipKind.SUPERSEDES,
     }
+)
+_FAILING: Final = frozenset(
+    {MemoryEntity.Kind.ERROR, MemoryEntity.Kind.PATH, MemoryEntity.Kind.SYMBOL}
 )
 _NOT_A_THEME: Final = frozenset({"topic", "leaf", "condensed"})
 
@@ -50,6 +57,9 @@ class PatternKind(StrEnum):
     RECURRING_TAG = "recurring_tag"
     RECURRING_QUESTION = "recurring_question"
     SHARED_PREFERENCE = "shared_preference"
+    # Of code: found by `indexing.patterns`.
+    CHANGES_TOGETHER = "changes_together"
+    HOT_WITHOUT_DECISION = "hot_without_decision"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,6 +113,37 @@ def detect(
     return found
 
 
+def memories_naming(
+    *,
+    caller: Caller,
+    namespace_id: UUID,
+    repository_id: UUID,
+    paths: Collection[str],
+    now: datetime,
+    memory_types: Collection[MemoryType] | None = None,
+) -> dict[str, list[UUID]]:
+    """Return which memories that the caller may read name or cite some files, by path.
+
+    They answer for the repository: its own, and those of all. Two queries.
+    """
+    rows = queries.visible_memories(caller=caller, now=now).filter(
+        queries.in_repository(repository_id), namespace_id=namespace_id
+    )
+    if memory_types is not None:
+        rows = rows.filter(memory_type__in=memory_types)
+    by_key = {normal_path(path): path for path in paths}
+    named = MemoryEntity.objects.filter(
+        memory__in=rows, kind=MemoryEntity.Kind.PATH, key__in=list(by_key)
+    ).values_list("key", "memory_id")
+    cited = Anchor.objects.filter(
+        memory__in=rows, repository_id=repository_id, path__in=list(paths)
+    ).values_list("path", "memory_id")
+    found: dict[str, list[UUID]] = defaultdict(list)
+    for path, memory_id in {*((by_key[key], memory_id) for key, memory_id in named), *cited}:
+        found[path].append(memory_id)
+    return dict(found)
+
+
 def as_markdown(patterns: Sequence[Pattern]) -> str:
     """Return patterns as a page; one line says what each rests on."""
     if not patterns:
@@ -148,11 +189,15 @@ def _known(rows: QuerySet[Memory], *, now: datetime, minimum: int) -> _Known:
 
 
 def _repeated_failures(known: _Known) -> Iterator[Pattern]:
-    """Yield error signatures and files that failures keep naming."""
+    """Yield error signatures, files and symbols that failures keep naming."""
     failures = {row.pk for row in known.of(MemoryType.FAILURE)}
-    for (kind, key), ids in known.entities.items():
+    told: set[tuple[str, tuple[UUID, ...]]] = set()
+    # The longest names first: a path and its file name are one thing if the same failures name it.
+    for (kind, key), ids in sorted(known.entities.items(), key=lambda named: -len(named[0][1])):
         failed = [memory_id for memory_id in ids if memory_id in failures]
-        if kind in {MemoryEntity.Kind.ERROR, MemoryEntity.Kind.PATH} and _enough(known, failed):
+        is_told = (kind, tuple(failed)) in told and kind != MemoryEntity.Kind.ERROR
+        if kind in _FAILING and _enough(known, failed) and not is_told:
+            told.add((kind, tuple(failed)))
             what = "The error" if kind == MemoryEntity.Kind.ERROR else "Work on"
             yield _pattern(
                 known,

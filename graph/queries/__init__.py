@@ -6,7 +6,12 @@ and finds nothing outside of them.
 
 from graph.queries.analyses import AnalysisValue, NotRanked, repositories_to_rank
 from graph.queries.citations import CitedSymbol, blobs_of, cited_symbols, symbols_named
-from graph.queries.co_changes import CoChanged, co_changed_with
+from graph.queries.co_changes import (
+    CoChanged,
+    CoChangedPair,
+    co_changed_pairs,
+    co_changed_with,
+)
 from graph.queries.crossing import (
     ImportedPlace,
     OuterTarget,
@@ -64,6 +69,7 @@ __all__ = [
     "AnalysisValue",
     "CitedSymbol",
     "CoChanged",
+    "CoChangedPair",
     "DependencyCycle",
     "Group",
     "Groups",
@@ -76,6 +82,7 @@ __all__ = [
     "Severity",
     "blobs_of",
     "cited_symbols",
+    "co_changed_pairs",
     "co_changed_with",
     "count_dependents",
     "count_symbols_to_embed",

@@ -22,6 +22,30 @@ class CoChanged:
     lift: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CoChangedPair:
+    """Two files that change together: in `support` commits, of `changes` of the busier one."""
+
+    paths: tuple[str, str]
+    support: int
+    changes: int
+
+
+_PAIRS = """
+    SELECT source.path, target.path, ({edge_n})::bigint,
+        least(({edge_c})::float8, ({back_c})::float8)
+    FROM graph_sourcefile source
+    JOIN {edges} edge
+        ON edge.start_id = ((%(label)s::bigint << 48) | source.id)::ag_catalog.graphid
+    JOIN graph_sourcefile target
+        ON edge.end_id = ((%(label)s::bigint << 48) | target.id)::ag_catalog.graphid
+    JOIN {edges} back ON back.start_id = edge.end_id AND back.end_id = edge.start_id
+    WHERE source.repository_id = %(repository)s AND target.repository_id = %(repository)s
+        AND source.path < target.path
+        AND ({edge_n})::bigint >= %(support)s
+        AND least(({edge_c})::float8, ({back_c})::float8) >= %(confidence)s
+    ORDER BY 3 DESC, 4 DESC, 1, 2 LIMIT %(limit)s
+"""
 _SELECT = """
     SELECT file.path, {c}::float8, {n}::bigint, {lift}::float8
     FROM {edges} edge
@@ -55,4 +79,38 @@ def co_changed_with(
         return [
             CoChanged(path=found, confidence=confidence, support=support, lift=lift)
             for found, confidence, support, lift in cursor.fetchall()
+        ]
+
+
+def co_changed_pairs(
+    *,
+    namespace_id: UUID,
+    repository_id: UUID,
+    minimum_support: int,
+    minimum_confidence: float,
+    limit: int,
+) -> list[CoChangedPair]:
+    """Return pairs of a repository's files of which each mostly changes with the other one."""
+    if not cypher.has_graph(namespace_id):
+        return []
+    statement = sql.SQL(_PAIRS).format(
+        edges=sql.Identifier(cypher.graph_name(namespace_id), EdgeKind.CO_CHANGED),
+        edge_n=cypher.property_of("n", table="edge"),
+        edge_c=cypher.property_of("c", table="edge"),
+        back_c=cypher.property_of("c", table="back"),
+    )
+    parameters: dict[str, Any] = {
+        "label": VertexLabel.FILE.value,
+        "repository": repository_id,
+        "support": minimum_support,
+        "confidence": minimum_confidence,
+        "limit": limit,
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(statement, parameters)
+        return [
+            CoChangedPair(
+                paths=(first, second), support=support, changes=round(support / confidence)
+            )
+            for first, second, support, confidence in cursor.fetchall()
         ]

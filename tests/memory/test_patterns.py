@@ -51,6 +51,18 @@ def of(found, kind):
     return [one for one in found if one.kind is kind]
 
 
+def test_a_symbol_whose_failures_come_back_is_told_once(note, detect):
+    for number, animal in enumerate(("wolf", "bear", "lynx")):
+        note(
+            f"The {animal} sum was off",
+            days=number,
+            memory_type="failure",
+            entities=[("symbol", "invoice.total"), ("symbol", "total")],
+        )
+    (found,) = of(detect(), PatternKind.REPEATED_FAILURE)
+    assert (found.subject, found.frequency) == ("invoice.total", 3)
+
+
 def test_a_file_whose_failures_come_back(note, detect):
     for number, animal in enumerate(("wolf", "bear", "lynx")):
         note(

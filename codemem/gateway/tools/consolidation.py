@@ -10,6 +10,7 @@ from codemem.accounts.values import Action
 from codemem.gateway import scope as scopes
 from codemem.gateway.errors import ArgumentsInvalid, ScopeNeeded, register
 from codemem.gateway.tool import Arguments, Call, Result, Toolset, tool
+from indexing import patterns as code_patterns
 from memory import patterns, queries, summaries
 from memory.consolidation import runs
 from memory.values import StoredMemory
@@ -180,18 +181,22 @@ class PatternsResult(Result):
 
 @tool(Toolset.CURATION, reads_only=True)
 def detect_patterns(call: Call, arguments: PatternsArguments) -> PatternsResult:
-    """Find what recurs in a namespace's memories: errors and files that keep failing, files that
-    memories are about, chains of decisions, tags and questions that come back, preferences that
-    several people share (candidates for a rule).
+    """Find what recurs in a namespace: errors, files and symbols that keep failing, files that
+    memories are about, decision chains, recurring tags and questions, shared preferences
+    (candidates for a rule), files that change together, hot files without a decision.
     """
     namespace, repository = _place_to_read(call, arguments)
-    found = patterns.detect(
-        caller=call.caller,
-        namespace_id=namespace.id,
-        repository_id=repository.repository.id if repository else None,
-        minimum=arguments.min_frequency,
-        now=call.now,
-    )
+    found = [
+        pattern
+        for source in (patterns, code_patterns)
+        for pattern in source.detect(
+            caller=call.caller,
+            namespace_id=namespace.id,
+            repository_id=repository.repository.id if repository else None,
+            minimum=arguments.min_frequency,
+            now=call.now,
+        )
+    ]
     return PatternsResult(
         scope=scopes.echo(repository or namespace),
         patterns=None
