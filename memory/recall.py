@@ -84,6 +84,7 @@ def recall(
     return RecallAnswer(
         hits=tuple(hits),
         used_vectors=question.vector is not None,
+        trouble=question.trouble,
         candidates=len(pool),
     )
 
@@ -101,6 +102,7 @@ class _Question:
     vector: QuestionVector | None
     words: NDArray[np.float32] | None
     words_fingerprint: str
+    trouble: str
     time: AskedTime
     named: frozenset[int]
     named_ids: frozenset[UUID]
@@ -142,7 +144,7 @@ def _read(
     )
     telling = tuple(term for term in terms if term not in untelling) or terms
     text = scoring.without_words(query.text, words_of=code_tokens, left_out=untelling).strip()
-    vector, words, fingerprint = _embedded(text, provider)
+    vector, words, fingerprint, trouble = _embedded(text, provider)
     return _Question(
         terms=terms,
         telling=telling,
@@ -150,6 +152,7 @@ def _read(
         vector=vector,
         words=words,
         words_fingerprint=fingerprint,
+        trouble=trouble,
         time=asked_time(query.text, now=query.as_of or now),
         named=links.memories_of_named_code(query),
         named_ids=links.memories_that_name(query),
@@ -158,10 +161,10 @@ def _read(
 
 def _embedded(
     text: str, provider: Provider | None
-) -> tuple[QuestionVector | None, NDArray[np.float32] | None, str]:
-    """Return the question's vector, the vectors of its words, and which contexts fit to these."""
+) -> tuple[QuestionVector | None, NDArray[np.float32] | None, str, str]:
+    """Return the question's vector, its words' vectors, which contexts fit to these; or why not."""
     if not text:
-        return None, None, ""
+        return None, None, "", "It has no words that tell anything."
     try:
         model = provider or embedding.from_settings()
         vector = QuestionVector(
@@ -169,10 +172,10 @@ def _embedded(
         )
         by_words = word_model(model)
         words = by_words.embed_words([text])[0].values if by_words else None
-        return vector, words, context_fingerprint(model)
+        return vector, words, context_fingerprint(model), ""
     except EmbeddingUnavailable as error:
         logger.warning("recall_without_vectors", reason=str(error))
-        return None, None, ""
+        return None, None, "", str(error)
 
 
 # --- Candidates -----------------------------------------------------------------------------------

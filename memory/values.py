@@ -333,8 +333,12 @@ class RecallHit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecallAnswer:
-    """The hits, best first. Without `used_vectors` only words and links were compared."""
+    """The hits, best first. Without `used_vectors` only words and links were compared.
+
+    `trouble` is a sentence that says why.
+    """
 
     hits: tuple[RecallHit, ...]
     used_vectors: bool
     candidates: int
+    trouble: str = ""

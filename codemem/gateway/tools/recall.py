@@ -233,7 +233,8 @@ def _ranked(
         note=_note(
             None
             if answer.used_vectors
-            else "Only words were compared: no vector could be made of the question.",
+            else "Only words were compared: no vector could be made of the question."
+            f" {answer.trouble}".rstrip(),
             _said_of(fitted),
         ),
     )
