@@ -57,7 +57,7 @@ class PatternKind(StrEnum):
     RECURRING_TAG = "recurring_tag"
     RECURRING_QUESTION = "recurring_question"
     SHARED_PREFERENCE = "shared_preference"
-    # Of code: found by `indexing.patterns`.
+    # Of code: found by `indexing.change_patterns`.
     CHANGES_TOGETHER = "changes_together"
     HOT_WITHOUT_DECISION = "hot_without_decision"
 

@@ -10,7 +10,7 @@ from codemem.accounts.values import Action
 from codemem.gateway import scope as scopes
 from codemem.gateway.errors import ArgumentsInvalid, ScopeNeeded, register
 from codemem.gateway.tool import Arguments, Call, Result, Toolset, tool
-from indexing import patterns as code_patterns
+from indexing import change_patterns
 from memory import patterns, queries, summaries
 from memory.consolidation import runs
 from memory.values import StoredMemory
@@ -188,7 +188,7 @@ def detect_patterns(call: Call, arguments: PatternsArguments) -> PatternsResult:
     namespace, repository = _place_to_read(call, arguments)
     found = [
         pattern
-        for source in (patterns, code_patterns)
+        for source in (patterns, change_patterns)
         for pattern in source.detect(
             caller=call.caller,
             namespace_id=namespace.id,

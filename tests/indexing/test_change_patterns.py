@@ -1,13 +1,14 @@
 """Patterns of code: what changes together, and what changes often though nobody decided on it."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from codemem.accounts.models import Namespace, User
 from graph import services as graph
 from graph.models import Repository
-from indexing import patterns
+from indexing import change_patterns as patterns
 from indexing.models import FileChange, Metric
 from memory.models import Memory
 from memory.patterns import Pattern, PatternKind
@@ -62,7 +63,7 @@ def history(repository: Repository) -> Repository:
 
 @pytest.fixture
 def detect(history: Repository) -> Detect:
-    def detect(user: User, **changes: object) -> list[Pattern]:
+    def detect(user: User, **changes: Any) -> list[Pattern]:
         return patterns.detect(
             caller=factories.caller_of(user),
             namespace_id=history.namespace_id,
@@ -73,7 +74,7 @@ def detect(history: Repository) -> Detect:
     return detect
 
 
-def note(user: User, repository: Repository, content: str, **changes: object) -> Memory:
+def note(user: User, repository: Repository, content: str, **changes: Any) -> Memory:
     outcome = store_memory(
         caller=factories.caller_of(user),
         namespace_id=repository.namespace_id,
