@@ -1,9 +1,12 @@
 """A backup brings a team's graphs back alive: what pg_dump and pg_restore alone do not."""
 
+import json
 import os
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit, urlunsplit
 from uuid import uuid4
 
@@ -135,6 +138,44 @@ def test_backup_is_readable_by_its_owner_only(saved, tmp_path):
     backup(saved, tmp_path / "team.dump")
 
     assert (tmp_path / "team.dump").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_restored_server_answers_as_before_and_goes_on(saved, restored, tmp_path):
+    server(saved, "manage.py", "migrate", "--verbosity", "0")
+    inside(saved, "fill")
+    before = inside(saved, "tell")
+    assert before["walter"]["answers"]["how long do sessions live"][0][1].endswith("an hour.")
+    assert before["walter"]["answers"]["which editor do I like"]
+    assert [before[name]["private"] for name in ("olga", "walter")] == [False, True]
+    assert (before["walter"]["vectors"], before["walter"]["versions"]) == (4, [1])
+
+    backup(saved, tmp_path / "team.dump")
+    restore(tmp_path / "team.dump", restored)
+
+    assert inside(restored, "tell") == before
+    inside(restored, "extend")
+    after = inside(restored, "tell")
+    assert after["walter"]["vectors"] == 5
+    assert after["olga"]["export"] != before["olga"]["export"]
+
+
+def inside(database: str, command: str) -> Any:
+    """Run one of tests/deploy/inside.py's commands as a server of that database would."""
+    return json.loads(server(database, "-m", "tests.deploy.inside", command))
+
+
+def server(database: str, *arguments: str) -> str:
+    address = {"DATABASE_URL": plain_url(database), "CODEMEM_LOG_LEVEL": "ERROR"}
+    done = subprocess.run(
+        (sys.executable, *arguments),
+        cwd=CHECKOUT,
+        env=os.environ | address,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr[-3_000:]
+    return done.stdout
 
 
 def make_graph(database: str) -> None:
