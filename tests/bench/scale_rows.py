@@ -36,6 +36,7 @@ from tests.bench.memory_rows import copy_memories
 _USER: Final = "bench"
 _PREFIX: Final = "bench-"
 _SESSION: Final = 20
+_AROUND: Final = 3
 _BEFORE, _AFTER = 2, 1
 _SPELLINGS: Final = 8  # how differently the same word lies in different texts
 _NOISE: Final = 0.6
@@ -105,7 +106,7 @@ def _copy_beside(cursor: Any, namespace_id: UUID, words: "_Words", fingerprint: 
         .order_by("number")
         .values_list("pk", "number", "content")
     )
-    columns = ("memory_id", "namespace_id", "around", "tokens", "words", "fingerprint")
+    columns = ("memory_id", "namespace_id", "around", "before", "tokens", "words", "fingerprint")
     contexts = (
         (key, namespace_id, *_window(rows, at), words.packed(content), fingerprint)
         for at, (key, _, content) in enumerate(rows)
@@ -119,18 +120,22 @@ def _copy_beside(cursor: Any, namespace_id: UUID, words: "_Words", fingerprint: 
     )
 
 
-def _window(rows: Sequence[tuple[UUID, int, str]], at: int) -> tuple[list[UUID], str]:
-    """Return whose words stand around a memory, and the words; nothing for every other session."""
+def _window(rows: Sequence[tuple[UUID, int, str]], at: int) -> tuple[list[UUID], int, str]:
+    """Return who stands around a memory, how many before it, and the words of the nearest.
+
+    Nothing for every other session.
+    """
     session = at // _SESSION
     if session % 2:
-        return [], ""
+        return [], 0, ""
     near = [
         place
-        for place in range(at - _BEFORE, at + _AFTER + 1)
+        for place in range(at - _AROUND, at + _AROUND + 1)
         if 0 <= place < len(rows) and place // _SESSION == session
     ]
-    texts = [rows[place][2] for place in near] + [rows[at][2]]
-    return [rows[place][0] for place in near if place != at], tokens_text("\n".join(texts))
+    texts = [rows[place][2] for place in near if -_BEFORE <= place - at <= _AFTER] + [rows[at][2]]
+    around = [rows[place][0] for place in near if place != at]
+    return around, sum(place < at for place in near), tokens_text("\n".join(texts))
 
 
 def _link_lines(numbers: Sequence[int]) -> Iterator[str]:
