@@ -241,7 +241,8 @@ def _execute(run: ConsolidationRun, *, now: datetime) -> None:
     except Cancelled:
         _finish(run, State.CANCELLED, now=now, seconds=perf_counter() - started)
     except Exception as error:
-        sentence = f"{type(error).__name__}: {error}"[:1_000]
+        # Not its text: a database's error may quote what somebody keeps to themselves.
+        sentence = f"{type(error).__name__}; the server's log says more."
         _finish(run, State.FAILED, now=now, error=sentence)
         raise
     else:

@@ -157,7 +157,7 @@ def test_a_fault_is_told_by_the_run(namespace, maintainer, monkeypatch):
     with pytest.raises(ValueError, match="moon"):
         runs.execute(run_id=run_id, now=NOW)
     row = ConsolidationRun.objects.get()
-    assert (row.state, row.error) == ("failed", "ValueError: the moon is full")
+    assert (row.state, row.error) == ("failed", "ValueError; the server's log says more.")
 
 
 def test_a_cancelled_run_stops_at_its_next_step_and_can_be_undone(
