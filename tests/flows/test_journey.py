@@ -202,7 +202,7 @@ def _conversation(agent: Agent, mode: str, talk: Callable[[Client], Any]) -> Any
         headers = {"Authorization": f"Bearer {agent.token}"}
         path = f"/mcp/r/{agent.namespace}/shop" if mode == "auto" else "/mcp"
         transport = streamable_http_client(
-            agent.url + path, http_client=create_mcp_http_client(headers=headers)
+            f"{agent.url}{path}?toolsets=all", http_client=create_mcp_http_client(headers=headers)
         )
         async with Client(transport, mode=mode) as client:
             return await talk(client)
