@@ -156,7 +156,7 @@ class Ties:
         self._restoration.report.links += len(live) - len(missing)
 
     def take_successions(self, lines: Sequence[Line]) -> None:
-        """Note which memory took which one's place."""
+        """Note which memory took which one's place, of those that hold no more."""
         pairs = self._read(lines, _succession)
         if self._target.dry_run:
             return
@@ -172,7 +172,8 @@ class Ties:
             cursor.execute(
                 "UPDATE memory_memory SET superseded_by_id = pair.new"
                 " FROM unnest(%s::uuid[], %s::uuid[]) AS pair (old, new)"
-                " WHERE id = pair.old AND superseded_by_id IS NULL",
+                " WHERE id = pair.old AND superseded_by_id IS NULL"
+                " AND state NOT IN ('active', 'resolved', 'proposed')",
                 [[old for old, _ in here], [new for _, new in here]],
             )
 

@@ -152,6 +152,18 @@ def test_the_same_words_under_another_id_are_told_or_passed_over(carrier: Carrie
     assert (report.duplicates, report.problems, Memory.objects.count()) == (1, [], 1)
 
 
+def test_a_line_puts_nothing_in_the_place_of_what_holds(carrier: Carrier) -> None:
+    succession = json.dumps(
+        {"record": "succession", "memory": ID.format(1), "by": ID.format(3)}
+    ).encode()
+    ended = line(2, state="superseded", ended_at="2026-02-01T12:00:00Z")
+    also = succession.replace(ID.format(1).encode(), ID.format(2).encode())
+    carrier.into(line(1) + ended + line(3) + succession + b"\n" + also + b"\n")
+    successors = dict(Memory.objects.values_list("pk", "superseded_by"))
+    assert successors[UUID(ID.format(1))] is None
+    assert successors[UUID(ID.format(2))] == UUID(ID.format(3))
+
+
 def test_what_was_changed_here_since_stays(carrier: Carrier) -> None:
     carrier.into(line(1))
     Memory.objects.update(rationale="Somebody found out why.", version=2)
