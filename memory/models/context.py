@@ -3,11 +3,10 @@
 from typing import ClassVar
 
 from django.contrib.postgres.fields import ArrayField
-from django.contrib.postgres.search import SearchVectorField
 from django.db import models
-from django.db.models import F, Func, Value
 
 from codemem.accounts.models import Namespace
+from memory.models.lexemes import lexemes_of_tokens
 from memory.models.memory import Memory
 
 
@@ -26,20 +25,7 @@ class MemoryContext(models.Model):
     around = ArrayField(models.UUIDField(), default=list)
     before = models.PositiveSmallIntegerField(default=0)
     tokens = models.TextField(blank=True)
-    lexemes = models.GeneratedField(
-        expression=Func(
-            Func(
-                F("tokens"),
-                Value(" "),
-                function="string_to_array",
-                output_field=ArrayField(models.TextField()),
-            ),
-            function="array_to_tsvector",
-            output_field=SearchVectorField(),
-        ),
-        output_field=SearchVectorField(),
-        db_persist=True,
-    )
+    lexemes = lexemes_of_tokens()
     words = models.BinaryField(default=bytes)
     fingerprint = models.CharField(max_length=200, blank=True)
 

@@ -3,14 +3,14 @@
 from typing import ClassVar
 
 from django.contrib.postgres.fields import ArrayField
-from django.contrib.postgres.search import SearchVectorField
 from django.db import models
-from django.db.models import F, Func, Q, Value
+from django.db.models import Q
 from django.utils import timezone
 from pgvector.django import HalfVectorField
 
 from codemem.accounts.models import Namespace, User, new_id
 from graph.models import Repository
+from memory.models.lexemes import lexemes_of_tokens
 
 
 class Memory(models.Model):
@@ -82,21 +82,7 @@ class Memory(models.Model):
     # The links of a retired memory, taken out of the graph until it is restored.
     retired_links = models.JSONField(default=list, blank=True, editable=False)
     tokens = models.TextField(blank=True)
-    # Exactly our tokens: Postgres' own parser would cut `a/b_c.py` again, in its own way.
-    lexemes = models.GeneratedField(
-        expression=Func(
-            Func(
-                F("tokens"),
-                Value(" "),
-                function="string_to_array",
-                output_field=ArrayField(models.TextField()),
-            ),
-            function="array_to_tsvector",
-            output_field=SearchVectorField(),
-        ),
-        output_field=SearchVectorField(),
-        db_persist=True,
-    )
+    lexemes = lexemes_of_tokens()
     embedding = HalfVectorField(null=True)
     embedding_fingerprint = models.CharField(max_length=100, blank=True)
 

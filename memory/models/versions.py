@@ -2,12 +2,10 @@
 
 from typing import ClassVar
 
-from django.contrib.postgres.fields import ArrayField
-from django.contrib.postgres.search import SearchVectorField
 from django.db import models
-from django.db.models import F, Func, Value
 
 from codemem.accounts.models import User, new_id
+from memory.models.lexemes import lexemes_of_tokens
 from memory.models.memory import Memory
 
 
@@ -34,20 +32,7 @@ class MemoryVersion(models.Model):
     token_id = models.UUIDField(null=True, editable=False)
     # Derived: the words by which a question about then finds it, as the memory's own row has them.
     tokens = models.TextField(blank=True, editable=False)
-    lexemes = models.GeneratedField(
-        expression=Func(
-            Func(
-                F("tokens"),
-                Value(" "),
-                function="string_to_array",
-                output_field=ArrayField(models.TextField()),
-            ),
-            function="array_to_tsvector",
-            output_field=SearchVectorField(),
-        ),
-        output_field=SearchVectorField(),
-        db_persist=True,
-    )
+    lexemes = lexemes_of_tokens()
 
     class Meta:
         ordering: ClassVar = ["memory", "number"]
