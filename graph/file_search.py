@@ -134,34 +134,6 @@ class Places:
     symbols: tuple[SymbolHit, ...] = ()
 
 
-def rank_files(
-    *,
-    repository_id: UUID,
-    query: str,
-    embedded: QueryVector | None,
-    language: str | None = None,
-    path_prefix: str | None = None,
-    limit: int = 10,
-    view: View = LIVE,
-    weights: Witnesses = WEIGHTS,
-) -> list[FileHit]:
-    """Return the files that a change described by a question would most likely touch.
-
-    About ten queries; the first question after a commit reads the messages of the newest 5,000.
-    """
-    places = rank_places(
-        repository_id=repository_id,
-        query=query,
-        embedded=embedded,
-        language=language,
-        path_prefix=path_prefix,
-        files=limit,
-        view=view,
-        weights=weights,
-    )
-    return list(places.files)
-
-
 def rank_places(
     *,
     repository_id: UUID,
@@ -179,8 +151,8 @@ def rank_places(
 ) -> Places:
     """Return so many files and symbols that a change described by a question would likely touch.
 
-    Symbols are those of the 25 likeliest files, and of `kind` if it is given. Queries as rank_files
-    and one more.
+    Symbols are those of the 25 likeliest files, and of `kind` if it is given. About ten queries,
+    one more for symbols; the first question after a commit reads the messages of the newest 5,000.
     """
     filters = {
         "repositories": [repository_id],

@@ -269,16 +269,19 @@ class _Product:
 
         model = from_settings()
         vector = model.embed([question], kind="query")[0]
-        hits = file_search.rank_files(
+        places = file_search.rank_places(
             repository_id=self.repository.pk,
             query=question,
             embedded=QueryVector(vector=vector.tolist(), fingerprint=model.fingerprint),
             language=self._language,
-            limit=10_000,
+            files=10_000,
         )
         names = ("meaning", "words", "text", "commits", "churn")
         return {
-            name: [hit.path for hit in sorted(hits, key=lambda hit: -getattr(hit.witnesses, name))]
+            name: [
+                hit.path
+                for hit in sorted(places.files, key=lambda hit: -getattr(hit.witnesses, name))
+            ]
             for name in names
         }
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from graph import past_changes
-from graph.file_search import FileHit, Told, Witnesses, rank_files, rank_places
+from graph.file_search import FileHit, Told, Witnesses, rank_places
 from graph.models import Repository, SourceFile, Symbol
 from graph.queries.history import landed_changes, newest_landed
 from graph.search import QueryVector
@@ -30,7 +30,7 @@ def bring_up(repository: Repository) -> None:
 
 def ranked(repository: Repository, query: str, **changes) -> list[FileHit]:
     given: dict[str, Any] = {"repository_id": repository.pk, "query": query, "embedded": None}
-    return rank_files(**(given | changes))
+    return list(rank_places(**(given | changes)).files)
 
 
 def paths(hits: Sequence[FileHit]) -> list[str]:
@@ -99,7 +99,7 @@ def test_filters_hold(shop: Repository, source: Checkout):
         "jar.py",
     }
     assert paths(ranked(shop, "deliver smtp mail", path_prefix="docs/")) == ["docs/mail.md"]
-    assert len(ranked(shop, "deliver smtp mail", limit=1)) == 1
+    assert len(ranked(shop, "deliver smtp mail", files=1)) == 1
 
 
 def test_a_new_commit_is_heard_at_once_and_an_old_answer_is_not_read_again(
@@ -121,14 +121,8 @@ def test_a_repository_without_history_or_words_answers_with_what_there_is(shop: 
     index(shop)
     assert paths(ranked(shop, "smtp deliver"))[0] == "mail.py"
     assert ranked(shop, "") == []
-    assert (
-        rank_files(
-            repository_id=shop.pk,
-            query="?!",
-            embedded=QueryVector(vector=[1.0] * 5, fingerprint="unknown"),
-        )
-        == []
-    )
+    foreign = QueryVector(vector=[1.0] * 5, fingerprint="unknown")
+    assert ranked(shop, "?!", embedded=foreign) == []
 
 
 def names(repository: Repository, query: str, **changes) -> list[str]:
