@@ -32,6 +32,7 @@ class Toolset(StrEnum):
 
     MEMORY = "memory"  # recall, store, correct
     CODE = "code"  # find symbols, who depends on whom
+    SESSIONS = "sessions"  # prior failures, checkpoints, handoffs, work that goes on
     REVIEW = "review"  # a diff, its tests, its findings
     HISTORY = "history"  # what changed, as of when
     ARCHITECTURE = "architecture"  # groups, cycles, services, Cypher
