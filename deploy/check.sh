@@ -11,5 +11,5 @@ echo "ruff check"; ruff check --quiet .
 echo "mypy"; mypy --no-error-summary
 echo "import contracts"; lint-imports --cache-dir .local/cache/import-linter > .local/cache/lint-imports.log \
     || { cat .local/cache/lint-imports.log; exit 1; }
-echo "shellcheck"; git ls-files -z -- '*.sh' .ci/run | xargs -0 shellcheck -x
+echo "shellcheck"; git ls-files -z -- '*.sh' '*/codemem-hook' .ci/run | xargs -0 shellcheck -x
 echo "check: everything is in order"
