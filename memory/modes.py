@@ -20,7 +20,7 @@ from memory.models import RecallVisit
 from memory.places import likely_code
 from memory.queries import memories_about, shown, stored
 from memory.recall import recall
-from memory.values import MemoryType, RecallQuery, StoredMemory
+from memory.values import MemoryType, Neighbor, RecallHit, RecallQuery, StoredMemory
 
 SECTIONS: dict[str, frozenset[MemoryType]] = {
     "rules": frozenset({MemoryType.RULE, MemoryType.REQUIREMENT, MemoryType.STYLE}),
@@ -45,6 +45,7 @@ _SIZES = (
 _LARGEST = 40
 
 Ask = Callable[[RecallQuery], Sequence[StoredMemory]]
+Around = dict[UUID, tuple[Neighbor, ...]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,14 +160,23 @@ def line_of(memory: StoredMemory) -> str:
 _LINE_CHARACTERS = 120
 
 
-def neighbors_of(
-    *, caller: Caller, query: RecallQuery, around: Collection[UUID], now: datetime
-) -> dict[UUID, StoredMemory]:
-    """Return those neighbors of hits that the same filters allow, by id. One query."""
-    if not around:
-        return {}
-    rows = answering(caller=caller, query=query, namespace_ids=query.namespace_ids, now=now)
-    return {row.pk: stored(row, now=now) for row in shown(rows.filter(pk__in=around))}
+def fitted_around(hits: Iterable[RecallHit], *, used: int, max_tokens: int | None) -> Around:
+    """Return what was said around the hits, in their order, as far as what is left holds it.
+
+    Behind the hits themselves, because context is worth less than another answer.
+    """
+    told: Around = {}
+    for hit in hits:
+        cost = tokens_around([hit.neighbors])
+        if hit.neighbors and (max_tokens is None or used + cost <= max_tokens):
+            told[hit.memory.id] = hit.neighbors
+            used += cost
+    return told
+
+
+def tokens_around(several: Iterable[Sequence[Neighbor]]) -> int:
+    """Estimate the tokens of what was said around hits."""
+    return sum(tokens_of(one.content) for neighbors in several for one in neighbors)
 
 
 def _code(query: RecallQuery, paths: Collection[str]) -> list[Node]:

@@ -31,6 +31,14 @@ declare(
         maximum=1,
     ),
     Policy(
+        key="recall.neighbor_characters",
+        default=600,
+        description="How many characters of what was said around a short memory of a session are"
+        " shown with it; 0 shows none.",
+        minimum=0,
+        maximum=4000,
+    ),
+    Policy(
         key="recall.counts_as_access",
         default=True,
         description="Whether being recalled keeps a memory fresh for the decay cycle.",

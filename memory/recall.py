@@ -26,6 +26,7 @@ from memory import candidates, links, scoring, wordwise
 from memory.candidates import QuestionVector, answering
 from memory.context import context_fingerprint
 from memory.models import Memory, MemoryContext
+from memory.neighbors import neighbors_of, places
 from memory.queries import shown, stored
 from memory.scoring import Evidence
 from memory.services.anchoring import anchors_of, demotion, state_of
@@ -35,6 +36,7 @@ from memory.values import (
     MAXIMUM_EXPANSION_DEPTH,
     MAXIMUM_HITS,
     MemoryType,
+    Neighbor,
     RecallAnswer,
     RecallHit,
     RecallQuery,
@@ -51,6 +53,7 @@ _COMPARED_WORDWISE = 150
 _UNRESOLVED_FAILURE = 1.0
 _WEIGHT_KEYS = "recall.weights."
 _FLOOR_KEY = "recall.floor"
+_NEIGHBORS_KEY = "recall.neighbor_characters"
 
 logger = structlog.get_logger(__name__)
 
@@ -417,6 +420,7 @@ def _hits(
     last = sorted(demoted, key=_place, reverse=True)[: query.k]
     wanted = Q(pk__any_of=[one.candidate.row.id for one in last])
     memories = _memories(caller, query, wanted, now=now)
+    beside = _neighbors(caller, query, last, settings, now=now) if query.neighbors else {}
     return [
         RecallHit(
             memory=memories[one.candidate.row.id],
@@ -425,11 +429,34 @@ def _hits(
             parts=one.parts,
             found_by=tuple(sorted(one.candidate.found_by)),
             anchors=state_of(anchors.get(one.candidate.row.id, ())),
-            around=tuple(one.candidate.context.around) if one.candidate.context else (),
+            neighbors=beside.get(one.candidate.row.id, ()),
         )
         for one in last
         if one.candidate.row.id in memories
     ]
+
+
+def _neighbors(
+    caller: Caller,
+    query: RecallQuery,
+    answers: Sequence["_Answer"],
+    settings: Mapping[UUID, Mapping[str, policies.Value]],
+    *,
+    now: datetime,
+) -> dict[UUID, tuple[Neighbor, ...]]:
+    rows = {one.candidate.row.id: one.candidate for one in answers}
+    return neighbors_of(
+        caller=caller,
+        query=query,
+        around={
+            key: places(one.context.around, before=one.context.before) if one.context else {}
+            for key, one in rows.items()
+        },
+        characters={
+            key: int(settings[one.row.namespace_id][_NEIGHBORS_KEY]) for key, one in rows.items()
+        },
+        now=now,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -275,6 +275,7 @@ class RecallQuery:
     expand: bool = False
     expansion_depth: int = 1
     include_impact: bool = False
+    neighbors: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -312,12 +313,25 @@ class LinkedSymbol:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Neighbor:
+    """What was said in a session before a hit (`steps` below zero) or after it: context, no answer.
+
+    Its content may be cut, and is empty when the same answer tells it elsewhere.
+    """
+
+    id: UUID
+    steps: int
+    content: str = ""
+    author: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RecallHit:
     """One answer. `relevance` is absolute evidence; `score` compares it to the other candidates.
 
     A memory that was reached over links (`expand`) has the way there in `path`, from the hit it
     belongs to, and half of that hit's score for each step. `found_by` names the generators,
-    `anchors` is the worst state of what it cites, `around` its neighbors in its session, in order.
+    `anchors` is the worst state of what it cites, `neighbors` what was said around it, in order.
     """
 
     memory: StoredMemory
@@ -328,7 +342,7 @@ class RecallHit:
     impact: tuple[LinkedSymbol, ...] = ()
     found_by: tuple[str, ...] = ()
     anchors: str | None = None
-    around: tuple[UUID, ...] = ()
+    neighbors: tuple[Neighbor, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,12 +2,14 @@
 
 Weights were chosen on conversations 1 to 5; 6 to 10 are reported apart and only with --held-out.
 The unit is stated with every figure: ten turns are about a quarter of what ten chunks of four are.
+Whether the gold answer's words came is asked of what a reader is shown: hits with what was said
+around them, for every way to rank the same, so random memories stand beside recall's.
 """
 
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -23,6 +25,7 @@ from tests.bench.locomo_data import (
     Category,
     Conversation,
     Question,
+    Unit,
     as_chunks,
     as_turns,
     find_data,
@@ -33,12 +36,15 @@ from tests.bench.locomo_scores import EvidenceRecall, answers, evidence_recall, 
 if TYPE_CHECKING:
     from codemem.accounts.values import Caller
     from codemem.embedding import Provider
-    from tests.bench.locomo_rows import Loaded
+    from memory.values import Neighbor
+    from tests.bench.locomo_rows import Beside, Loaded
 
 _ASKED_AT: Final = datetime(2024, 1, 1, tzinfo=UTC)
+_TEN: Final = 10
 _MOST: Final = 50
 # How many memories the reference's published run read: its README says ten, its file fifty.
-_PUBLISHED: Final = {Category.TEMPORAL: 10, Category.OPEN_DOMAIN: 10}
+# Adversarial questions have no answer, and are asked once.
+_PUBLISHED: Final = {Category.TEMPORAL: 10, Category.OPEN_DOMAIN: 10, Category.ADVERSARIAL: 10}
 _FOREIGN_ASKED: Final = 50
 
 
@@ -73,13 +79,26 @@ def _arguments() -> argparse.Namespace:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Reply:
+    """What came back, best first: memories, and each as a reader is shown it.
+
+    `characters` is what all of it takes: what is told once is read by several hits.
+    """
+
+    ids: tuple[UUID, ...] = ()
+    texts: tuple[str, ...] = ()
+    characters: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
-    """One question and what came back, best first: turn ids and the text a reader is shown."""
+    """One question, what ten memories say to it, and what those of the published limits say."""
 
     question: Question
     is_held_out: bool
     turns: tuple[tuple[str, ...], ...]
-    texts: tuple[str, ...]
+    ten: Reply
+    limits: Reply
 
 
 def _measure(
@@ -102,11 +121,15 @@ def _measure(
     asking = [one for one in everything if _is_asked(one.conversation, arguments)]
     systems: dict[str, list[Asked]] = {}
     for data in asking:
-        ways: dict[str, Callable[[str, int], list[UUID]]] = {
-            "recall": partial(_recalled, data, caller, provider)
+        rivals = Rivals(data=data, caller=caller, provider=provider, now=_ASKED_AT)
+        beside = locomo_rows.Beside.of(data, caller, now=_ASKED_AT)
+        ways: dict[str, Callable[[str, int], Reply]] = {
+            "recall": partial(_recalled, data, caller, provider),
+            **{
+                name: partial(_ranked, data, beside, way)
+                for name, way in rivals.all(only_empty=arguments.no_rivals).items()
+            },
         }
-        if not arguments.no_rivals:
-            ways |= Rivals(data=data, caller=caller, provider=provider, now=_ASKED_AT).all()
         for name, way in ways.items():
             systems.setdefault(name, []).extend(_ask_all(data, way))
         _say(f"{unit}: {data.conversation.name} asked, {perf_counter() - started:.0f} s")
@@ -122,38 +145,74 @@ def _is_asked(conversation: Conversation, arguments: argparse.Namespace) -> bool
     return not arguments.only_held_out
 
 
-def _recalled(
-    data: "Loaded", caller: "Caller", provider: "Provider", text: str, k: int
-) -> list[UUID]:
+def _recalled(data: "Loaded", caller: "Caller", provider: "Provider", text: str, k: int) -> Reply:
     from memory.recall import recall
     from memory.values import RecallQuery
 
     query = RecallQuery(
-        text=text, namespace_ids=(data.namespace_id,), repository_id=data.repository_id, k=k
+        text=text,
+        namespace_ids=(data.namespace_id,),
+        repository_id=data.repository_id,
+        k=k,
+        neighbors=True,
     )
-    answer = recall(caller=caller, query=query, now=_ASKED_AT, provider=provider)
-    return [hit.memory.id for hit in answer.hits]
+    hits = recall(caller=caller, query=query, now=_ASKED_AT, provider=provider).hits
+    return _reply(data, {hit.memory.id: hit.neighbors for hit in hits})
 
 
-def _ask_all(data: "Loaded", way: Callable[[str, int], list[UUID]]) -> list[Asked]:
-    units = dict(zip(data.memory_ids, data.units, strict=True))
+def _ranked(
+    data: "Loaded",
+    beside: "Beside",
+    way: Callable[[str, int], list[UUID]],
+    text: str,
+    k: int,
+) -> Reply:
+    return _reply(data, beside.of_hits(way(text, k)))
+
+
+def _reply(data: "Loaded", hits: "Mapping[UUID, Sequence[Neighbor]]") -> Reply:
+    """Return memories with what was said around them as a reader reads both.
+
+    What a hit only names, because it is told elsewhere, is read with it and counted once.
+    """
+    units = data.by_id
+    told = {one.id: one.content for mine in hits.values() for one in mine if one.content}
+    told |= {key: units[key].text for key in hits}
+    own = {key: _own(units[key]) for key in hits}
+    texts = []
+    for key, mine in hits.items():
+        lines = {one.steps: _line(units[one.id], told[one.id]) for one in mine}
+        texts.append("\n".join(line for _, line in sorted({**lines, 0: own[key]}.items())))
+    around = sum(len(one.content) for mine in hits.values() for one in mine)
+    return Reply(
+        ids=tuple(hits),
+        texts=tuple(texts),
+        characters=sum(map(len, own.values())) + around,
+    )
+
+
+def _own(unit: Unit) -> str:
+    author = unit.authors[0] if len(unit.turn_ids) == 1 else ""
+    return shown(unit.text, session=unit.session, at=unit.at, author=author)
+
+
+def _line(unit: Unit, text: str) -> str:
+    return f"{unit.authors[0]}: {text}" if len(unit.turn_ids) == 1 else text
+
+
+def _ask_all(data: "Loaded", way: Callable[[str, int], Reply]) -> list[Asked]:
+    units = data.by_id
     asked = []
     for question in data.conversation.questions:
-        found = [units[key] for key in way(question.text, _MOST)]
+        ten = way(question.text, _TEN)
+        most = _PUBLISHED.get(question.category, _MOST)
         asked.append(
             Asked(
                 question=question,
                 is_held_out=data.conversation.is_held_out,
-                turns=tuple(unit.turn_ids for unit in found),
-                texts=tuple(
-                    shown(
-                        unit.text,
-                        session=unit.session,
-                        at=unit.at,
-                        author=unit.authors[0] if len(unit.turn_ids) == 1 else "",
-                    )
-                    for unit in found
-                ),
+                turns=tuple(units[key].turn_ids for key in ten.ids),
+                ten=ten,
+                limits=ten if most == _TEN else way(question.text, most),
             )
         )
     return asked
@@ -168,18 +227,22 @@ def _print_half(title: str, systems: dict[str, list[Asked]], is_held_out: bool) 
         for k in (5, 10):
             print(f"  @{k:<2d} {_recall_text(asked, k)}", end="")
         print(f"  @10 {_categories_text(asked)}")
-    print("Gold answer's words in what came back, categories 1-4, per cent:")
+    print("Gold answer's words in what is shown, with what was said around it, categories 1-4, %:")
     for name, every in systems.items():
         asked = [
             one
             for one in every
             if one.is_held_out is is_held_out and one.question.category is not Category.ADVERSARIAL
         ]
-        true_k = 100 * fmean(_is_answered(one, 10) for one in asked)
-        limits = 100 * fmean(
-            _is_answered(one, _PUBLISHED.get(one.question.category, _MOST)) for one in asked
-        )
-        print(f"  {name:20s}  k=10 {true_k:5.1f}   published limits {limits:5.1f}")
+        print(f"  {name:20s}", end="")
+        for label, replies in (
+            ("k=10", [(one.question, one.ten) for one in asked]),
+            ("published limits", [(one.question, one.limits) for one in asked]),
+        ):
+            right = 100 * fmean(answers(question, reply.texts) for question, reply in replies)
+            size = fmean(reply.characters for _, reply in replies)
+            print(f"  {label} {right:5.1f} ({size:,.0f} characters shown)", end="")
+        print()
 
 
 def _recall_text(asked: Iterable[Asked], k: int) -> str:
@@ -207,10 +270,6 @@ def _mean(asked: Iterable[Asked], k: int) -> EvidenceRecall:
     )
 
 
-def _is_answered(one: Asked, k: int) -> bool:
-    return answers(one.question, one.texts[:k])
-
-
 def _print_foreign(
     unit: str, asking: "Sequence[Loaded]", caller: "Caller", provider: "Provider"
 ) -> None:
@@ -218,7 +277,7 @@ def _print_foreign(
     empty = total = 0
     for data, other in zip(asking, [*asking[1:], asking[0]], strict=True):
         for question in other.conversation.questions[:_FOREIGN_ASKED]:
-            empty += not _recalled(data, caller, provider, question.text, 10)
+            empty += not _recalled(data, caller, provider, question.text, _TEN).ids
             total += 1
     print(f"{unit}: {empty / total:.1%} of {total} questions of another conversation get nothing")
 

@@ -53,10 +53,13 @@ class Rivals:
     provider: Provider
     now: datetime
 
-    def all(self) -> dict[str, Rival]:
+    def all(self, *, only_empty: bool = False) -> dict[str, Rival]:
+        """Return them by name; only those that read nothing of the question when asked for."""
+        empty: dict[str, Rival] = {"nothing": lambda _text, _k: [], "random": self._random}
+        if only_empty:
+            return empty
         return {
-            "nothing": lambda _text, _k: [],
-            "random": self._random,
+            **empty,
             "vectors only": lambda text, k: self._by_vector(text)[:k],
             "full text only": lambda text, k: self._by_words(text)[:k],
             "RRF of the two": self._fused,

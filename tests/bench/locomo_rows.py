@@ -7,7 +7,7 @@ confidence are drawn at random with a fixed seed, so that a ranking that leans o
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from random import Random
 from typing import Any, Final
@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from pgvector.psycopg import register_vector
 from psycopg import sql
 
+from codemem import policies
 from codemem.accounts import services as accounts
 from codemem.accounts.models import Namespace, User, new_id
 from codemem.accounts.values import Caller
@@ -32,8 +33,9 @@ from graph.models import Repository
 from graph.values import VertexLabel, graph_id
 from memory.context import make_contexts
 from memory.indexes import ensure_vector_indexes
-from memory.models import Memory
-from memory.values import Visibility
+from memory.models import Memory, MemoryContext
+from memory.neighbors import neighbors_of, places
+from memory.values import Neighbor, RecallQuery, Visibility
 from tests.bench.copying import copy_lines, take_numbers
 from tests.bench.locomo_data import Conversation, Unit
 
@@ -54,6 +56,47 @@ class Loaded:
     importances: tuple[float, ...]
     confidences: tuple[float, ...]
     vectors: NDArray[np.float32]
+
+    @property
+    def by_id(self) -> dict[UUID, Unit]:
+        return dict(zip(self.memory_ids, self.units, strict=True))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beside:
+    """What was said around any memories of a conversation, as recall brings it."""
+
+    data: Loaded
+    caller: Caller
+    now: datetime
+    places: dict[UUID, dict[UUID, int]]
+    characters: int
+
+    @classmethod
+    def of(cls, data: Loaded, caller: Caller, *, now: datetime) -> "Beside":
+        rows = MemoryContext.objects.filter(memory_id__in=data.memory_ids)
+        return cls(
+            data=data,
+            caller=caller,
+            now=now,
+            places={row.memory_id: places(row.around, before=row.before) for row in rows},
+            characters=policies.count(data.namespace_id, "recall.neighbor_characters"),
+        )
+
+    def of_hits(self, ids: Sequence[UUID]) -> dict[UUID, tuple[Neighbor, ...]]:
+        query = RecallQuery(
+            text="",
+            namespace_ids=(self.data.namespace_id,),
+            repository_id=self.data.repository_id,
+        )
+        told = neighbors_of(
+            caller=self.caller,
+            query=query,
+            around={key: self.places[key] for key in ids},
+            characters=dict.fromkeys(ids, self.characters),
+            now=self.now,
+        )
+        return {key: told.get(key, ()) for key in ids}
 
 
 class CachedProvider:

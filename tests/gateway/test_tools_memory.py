@@ -3,6 +3,7 @@
 from typing import Any
 
 from codemem.accounts.models import AuditEvent, User
+from memory.context import make_contexts
 from tests.gateway import surfaces
 from tests.gateway.examples import CHARGE, PLACE
 from tests.gateway.surfaces import Answer
@@ -95,3 +96,33 @@ def _ask(team: Team, name: str, **arguments: Any) -> Answer:
     return surfaces.over_rest(
         token=team.token(team.owner), tool=name, arguments={**place, **arguments}
     )
+
+
+def test_short_answers_come_with_what_was_said_around_them(team: Team) -> None:
+    question = "Should invoices of refunds be numbered apart? " * 3
+    for content in (question, "Refund numbering: yes, do that, from March on."):
+        _ask(team, "store_memory", content=content, memory_type="insight", session_id="one")
+    make_contexts(limit=100)
+    asked = {"query": "refund numbering from March on", "k": 1}
+    (hit,) = _ask(team, "recall", **asked).content["results"]
+    (before,) = hit["neighbors"]
+    assert (before["steps"], before["content"]) == (-1, question.strip())
+    assert before["author"] == "olga"
+    (bare,) = _ask(team, "recall", **asked, neighbors=False).content["results"]
+    assert "neighbors" not in bare
+    index = _ask(team, "recall", **asked, mode="index").content
+    assert "numbered apart" not in str(index)
+
+
+def test_what_was_said_around_counts_in_the_budget_and_gives_way_first(team: Team) -> None:
+    question = "Should invoices of refunds be numbered apart? " * 5
+    for content in (question, "Refund numbering: yes, do that, from March on."):
+        _ask(team, "store_memory", content=content, memory_type="insight", session_id="one")
+    make_contexts(limit=100)
+    asked = {"query": "refund numbering from March on", "k": 1}
+    whole = _ask(team, "recall", **asked, max_tokens=200).content
+    assert whole["results"][0]["neighbors"]
+    assert whole["tokens"] == 12 + 58
+    small = _ask(team, "recall", **asked, max_tokens=60).content
+    assert "neighbors" not in small["results"][0]
+    assert small["tokens"] == 12

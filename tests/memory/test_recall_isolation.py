@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import timedelta
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import pytest
 
@@ -13,6 +13,7 @@ from graph.models import Repository
 from memory import modes
 from memory.context import make_contexts
 from memory.models import Memory
+from memory.neighbors import neighbors_of
 from memory.recall import recall
 from memory.values import RecallHit, RecallQuery, StoredMemory
 from tests import factories
@@ -71,8 +72,13 @@ def _digest(caller: Caller, query: RecallQuery, model: WordModel) -> Ids:
 
 
 def _neighbors(caller: Caller, query: RecallQuery, model: WordModel) -> Ids:
-    every = list(Memory.objects.values_list("pk", flat=True))
-    return set(modes.neighbors_of(caller=caller, query=query, around=every, now=NOW))
+    """Return what would be told around a hit that stands beside everything."""
+    hit = uuid4()
+    steps = dict.fromkeys(Memory.objects.values_list("pk", flat=True), 1)
+    found = neighbors_of(
+        caller=caller, query=query, around={hit: steps}, characters={hit: 4_000}, now=NOW
+    )
+    return {one.id for one in found.get(hit, ())}
 
 
 WAYS: dict[str, Way] = {

@@ -1,6 +1,6 @@
 """The tool that asks what the team knows: a ranked list, an index, a brief, or a digest."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Annotated, Literal
@@ -13,7 +13,6 @@ from codemem.gateway import scope as scopes
 from codemem.gateway.errors import register
 from codemem.gateway.tool import Arguments, Call, Result, Toolset, tool
 from memory import modes, services
-from memory.extracting import tokens_of
 from memory.recall import QueryInvalid
 from memory.recall import recall as recall_memories
 from memory.values import (
@@ -45,8 +44,6 @@ Tag = Annotated[str, Field(min_length=1, max_length=100)]
 Share = Annotated[float, Field(ge=0, le=1)]
 State = Literal["proposed", "resolved", "superseded", "retired", "expired"]
 
-_SHORT_TOKENS = 60
-
 
 class RecallArguments(Arguments):
     query: str = Field(min_length=1, max_length=4000)
@@ -68,7 +65,7 @@ class RecallArguments(Arguments):
     include: list[State] = Field([], description="States that answer beside active.")
     paths: list[str] = Field([], max_length=20, description="brief: files and symbols at hand.")
     max_tokens: int | None = Field(None, ge=50, le=20_000)
-    neighbors: bool = Field(False, description="Also what was said around short hits.")
+    neighbors: bool = Field(True, description="Also what was said around short hits.")
     branch: str | None = Field(None, description="Default: the connection's branch.")
     expand: bool = Field(False, description="Also what is linked to the hits.")
     expansion_depth: int = Field(1, ge=1, le=MAXIMUM_EXPANSION_DEPTH)
@@ -93,8 +90,9 @@ class Line(Result):
 
 class Neighbor(Result):
     id: UUID
-    content: str
-    author: str
+    steps: int = Field(description="Below 0: so many before the hit.")
+    content: str | None = Field(None, description="Absent when this answer tells it elsewhere.")
+    author: str | None = None
 
 
 class MemoryHit(Result):
@@ -112,7 +110,9 @@ class MemoryHit(Result):
     created_at: datetime
     expires_at: datetime | None = None
     anchors: str | None = Field(None, description="drifted or missing: the code is another now.")
-    neighbors: list[Neighbor] | None = None
+    neighbors: list[Neighbor] | None = Field(
+        None, description="Said around it: context, no answers; may be cut."
+    )
     path: list[str] | None = Field(None, description="How an expanded hit was reached.")
     impact: list[LinkedCode] | None = None
     parts: dict[str, float] | None = None
@@ -208,6 +208,7 @@ def _query(arguments: RecallArguments, place: _Place) -> RecallQuery:
         expand=arguments.expand,
         expansion_depth=arguments.expansion_depth,
         include_impact=arguments.include_impact,
+        neighbors=arguments.neighbors and arguments.mode is RecallMode.FULL,
     )
 
 
@@ -220,7 +221,7 @@ def _ranked(
     hits = [hit for hit in answer.hits if hit.memory.id in kept]
     queue.note_recalled(user_id=call.caller.user_id, memory_ids=kept, now=call.now)
     is_index = arguments.mode is RecallMode.INDEX
-    beside = _neighbors(call, query, hits) if arguments.neighbors and not is_index else {}
+    beside = modes.fitted_around(hits, used=fitted.tokens, max_tokens=arguments.max_tokens)
     many = len(place.namespace_ids) > 1
     return RecallResult(
         scope=place.echo,
@@ -228,7 +229,9 @@ def _ranked(
         if is_index
         else [_hit(hit, many=many, explain=arguments.explain, beside=beside) for hit in hits],
         lines=[_line(hit) for hit in hits] if is_index else None,
-        tokens=fitted.tokens if arguments.max_tokens else None,
+        tokens=fitted.tokens + modes.tokens_around(beside.values())
+        if arguments.max_tokens
+        else None,
         left_out=list(fitted.left_out) or None,
         note=_note(
             None
@@ -292,27 +295,6 @@ def _note(*sentences: str | None) -> str | None:
     return " ".join(sentence for sentence in sentences if sentence) or None
 
 
-def _neighbors(
-    call: Call, query: RecallQuery, hits: Iterable[RecallHit]
-) -> dict[UUID, list[Neighbor]]:
-    """Return what was said around the short hits, in order, as far as the filters allow."""
-    short = [hit for hit in hits if tokens_of(hit.memory.content) <= _SHORT_TOKENS]
-    found = modes.neighbors_of(
-        caller=call.caller,
-        query=query,
-        around=[key for hit in short for key in hit.around],
-        now=call.now,
-    )
-    return {
-        hit.memory.id: [
-            Neighbor(id=key, content=found[key].content, author=found[key].author)
-            for key in hit.around
-            if key in found
-        ]
-        for hit in short
-    }
-
-
 def _line(hit: RecallHit) -> Line:
     return Line(
         id=hit.memory.id,
@@ -322,15 +304,22 @@ def _line(hit: RecallHit) -> Line:
     )
 
 
-def _hit(
-    hit: RecallHit, *, many: bool, explain: bool, beside: dict[UUID, list[Neighbor]]
-) -> MemoryHit:
+def _hit(hit: RecallHit, *, many: bool, explain: bool, beside: modes.Around) -> MemoryHit:
     shown = _shown(hit.memory, many=many)
     return shown.model_copy(
         update={
             "score": round(hit.score, 4),
             "anchors": hit.anchors if hit.anchors in {"drifted", "missing"} else None,
-            "neighbors": beside.get(hit.memory.id) or None,
+            "neighbors": [
+                Neighbor(
+                    id=one.id,
+                    steps=one.steps,
+                    content=one.content or None,
+                    author=one.author or None,
+                )
+                for one in beside.get(hit.memory.id, ())
+            ]
+            or None,
             "path": list(hit.path) or None,
             "impact": [
                 LinkedCode(
