@@ -390,6 +390,7 @@ def test_a_hook_that_its_agent_ends_keeps_the_event(shim, server):
         stdin=subprocess.PIPE,
         env=shim.environment,
     )
+    assert process.stdin is not None
     process.stdin.write(b'{"n": 1}')
     process.stdin.close()
     wait_until(lambda: server.received)
