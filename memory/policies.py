@@ -214,3 +214,24 @@ declare(
         is_for_owners=True,
     ),
 )
+
+declare(
+    Policy(
+        key="handoffs.automatic",
+        default=True,
+        description="Whether a session that ends leaves a handoff to its user's next one.",
+    ),
+    Policy(
+        key="handoffs.share",
+        default=False,
+        description="Whether automatic handoffs are offered to every member, not to their user"
+        " alone.",
+    ),
+    Policy(
+        key="handoffs.expire_days",
+        default=14,
+        description="How long a handoff is offered.",
+        minimum=1,
+        maximum=366,
+    ),
+)

@@ -15,6 +15,7 @@ SCHEDULE = {
     "erase-due-namespaces": _every(600, "erase_due", topic="erasure"),
     "recover-runs": _every(30, "recover_runs"),
     "expire-memories": _every(300, "expire_memories"),
+    "expire-handoffs": _every(3600, "expire_handoffs"),
     "embed-missing": _every(120, "embed_missing"),
     "make-contexts": _every(30, "make_contexts"),
     "embed-missing-symbols": _every(600, "embed_missing_symbols"),

@@ -39,6 +39,12 @@ def is_member(*, namespace_id: UUID, username: str) -> bool:
     return rows.filter(user__username=username).exists()
 
 
+def find_member(*, namespace_id: UUID, username: str) -> Membership | None:
+    """Return the membership of an active user, with the user; None where there is none."""
+    rows = Membership.objects.filter(namespace_id=namespace_id, user__is_active=True)
+    return rows.filter(user__username=username).select_related("user").first()
+
+
 def tokens_of(*, caller: Caller) -> QuerySet[Token]:
     """Return the caller's own tokens; nobody sees another user's."""
     return Token.objects.filter(user_id=caller.user_id).prefetch_related("namespaces")

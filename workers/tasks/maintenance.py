@@ -12,6 +12,7 @@ from graph import queries as graph_queries
 from graph import services as graph
 from indexing import dependencies, embedding
 from indexing import services as indexing
+from memory import handoffs
 from memory import services as memory
 from workers import queue
 
@@ -44,6 +45,12 @@ def embed_missing_symbols() -> None:
 def expire_memories() -> None:
     """Mark memories whose time is over as expired."""
     memory.expire_due(now=timezone.now())
+
+
+@shared_task
+def expire_handoffs() -> None:
+    """Mark offers that nobody claimed in time."""
+    handoffs.expire_due(now=timezone.now())
 
 
 @shared_task
