@@ -158,6 +158,13 @@ def values(namespace_ids: Iterable[UUID], prefix: str = "") -> dict[UUID, dict[s
     }
 
 
+def held_in(settings: Mapping[str, object], prefix: str) -> dict[str, Value]:
+    """Return the settings whose keys begin with `prefix` of a namespace's row that was read."""
+    return {
+        key: _held(settings, policy) for key, policy in registry().items() if key.startswith(prefix)
+    }
+
+
 def number(namespace_id: UUID, key: str) -> float:
     return float(value(namespace_id, key))
 

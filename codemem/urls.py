@@ -8,6 +8,7 @@ from codemem.gateway import (
     erasures,
     exposition,
     health,
+    hooks,
     mcp,
     namespace_settings,
     openapi,
@@ -50,6 +51,8 @@ urlpatterns = [
     path("api/openapi.json", openapi.document),
     path("api/docs", openapi.viewer),
     path("api/", include(resources.router.urls)),
+    # Agents' hooks tell what a session does.
+    path("hooks/<str:agent>", hooks.receive),
     # Git hosts tell of pushes.
     path("webhooks/<str:provider>/<uuid:repository_id>", webhooks.receive),
     # Probes.

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from uuid import UUID
 
 
 class EventKind(StrEnum):
@@ -93,4 +94,20 @@ class HookEvent:
     reason: str = ""
     subagent_id: str = ""
     subagent_type: str = ""
+    event_id: str = ""  # the client's id of the turn it is of, where there is one
     happened_at: datetime | None = None  # by the client's clock, when it had to wait in a spool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HookAnswer:
+    """What a client may show to its model, in no client's form yet.
+
+    `context` is the opening context or what fits a prompt, `warning` what went wrong before with
+    what the agent is about to do. Both are fenced as data. Without a session nothing was captured,
+    and `reason` says why.
+    """
+
+    context: str = ""
+    warning: str = ""
+    session_id: UUID | None = None
+    reason: str = ""

@@ -235,3 +235,48 @@ declare(
         maximum=366,
     ),
 )
+
+declare(
+    Policy(
+        key="capture.mode",
+        default="full",
+        description="What is kept of agents' sessions: all that hooks tell, only which tools were"
+        " used on which files, or nothing. A repository may keep less.",
+        choices=("full", "metadata", "off"),
+    ),
+    Policy(
+        key="capture.ignored_paths",
+        default=".env,.env.*,*.pem,*.key,id_rsa*,id_ed25519*,.ssh/,.aws/,.gnupg/,secrets/",
+        description="Globs, separated by commas, of files of which nothing is captured.",
+    ),
+    Policy(
+        key="capture.is_shared",
+        default=False,
+        description="Whether sessions that begin from now on may be read by every member.",
+    ),
+    Policy(
+        key="capture.retention_days",
+        default=30,
+        description="How long what was captured is kept; what was learned from it stays.",
+        minimum=1,
+        maximum=3660,
+    ),
+    Policy(
+        key="capture.prompt_injection",
+        default=False,
+        description="Whether up to three memories that fit a prompt are named beside it, unasked.",
+    ),
+    Policy(
+        key="capture.prompt_injection_floor",
+        default=0.75,
+        description="How relevant a memory must be to be named beside a prompt.",
+        minimum=0,
+        maximum=1,
+    ),
+    Policy(
+        key="capture.rules_of_files",
+        default=True,
+        description="Whether approved rules and own preferences that cite a file are told once in"
+        " a session, before the file is edited.",
+    ),
+)

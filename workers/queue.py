@@ -30,6 +30,7 @@ _FIND_AFTER_SECONDS = 5
 _RANK_NAMESPACE_AFTER_SECONDS = 60
 _REFINE_AFTER_SECONDS = 30
 _SETTLE_AFTER_SECONDS = 10
+_LEARN_AFTER_SECONDS = 3
 
 
 class Queue(StrEnum):
@@ -137,21 +138,36 @@ def settle_memories(*, repository_id: UUID, ref: str) -> None:
     )
 
 
+def learn_from_session(*, session_id: UUID, now: datetime) -> None:
+    """Have a session's failures looked at, when the events of some seconds are in. Never raises."""
+    _send_unless_resting(
+        "workers.tasks.sessions.learn",
+        delay_seconds=_LEARN_AFTER_SECONDS,
+        now=now,
+        session_id=str(session_id),
+    )
+
+
+def end_session(*, session_id: UUID, now: datetime) -> None:
+    """Have a session that ended distilled and handed over. Never raises: the clock asks again."""
+    _send_unless_resting(
+        "workers.tasks.sessions.end",
+        delay_seconds=_LEARN_AFTER_SECONDS,
+        now=now,
+        session_id=str(session_id),
+    )
+
+
 def note_recalled(*, user_id: int, memory_ids: Iterable[UUID], now: datetime) -> None:
     """Have memories counted as recalled. Never raises: no answer waits for this or fails by it."""
-    ids = ",".join(str(key) for key in memory_ids)
-    if not ids or _is_resting(now):
-        return
-    try:
-        _send(
+    if ids := ",".join(str(key) for key in memory_ids):
+        _send_unless_resting(
             "workers.tasks.memories.note_recalled",
-            Queue.MAINTENANCE,
+            now=now,
             user_id=str(user_id),
             memory_ids=ids,
             at=now.isoformat(),
         )
-    except QueueUnavailable:
-        _rest(now)
 
 
 def refine(*, repository_id: UUID) -> None:
@@ -211,6 +227,17 @@ def _is_resting(now: datetime) -> bool:
 
 def _rest(now: datetime) -> None:
     _resting["until"] = now + _REST
+
+
+def _send_unless_resting(
+    task: str, *, now: datetime, delay_seconds: int = 0, **arguments: str
+) -> None:
+    if _is_resting(now):
+        return
+    try:
+        _send(task, Queue.MAINTENANCE, delay_seconds=delay_seconds, **arguments)
+    except QueueUnavailable:
+        _rest(now)
 
 
 def _send(task: str, queue: Queue, *, delay_seconds: int = 0, **arguments: str) -> None:

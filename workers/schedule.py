@@ -31,5 +31,8 @@ SCHEDULE = {
     "recover-consolidation": _every(300, "recover", topic="consolidation"),
     "prune-consolidation": _every(86_400, "prune", topic="consolidation"),
     "close-overtaken-proposals": _every(3600, "close_overtaken", topic="consolidation"),
+    "close-silent-sessions": _every(300, "close_silent", topic="sessions"),
+    "finish-sessions": _every(600, "finish_ended", topic="sessions"),
+    "forget-captured": _every(3600, "forget_captured", topic="sessions"),
     "vector-indexes": _every(3600, "build_vector_indexes"),
 }

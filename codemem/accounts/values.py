@@ -62,6 +62,7 @@ class Action(StrEnum):
 
     READ_MEMORY = "read memories"
     WRITE_MEMORY = "write memories"
+    CAPTURE_SESSION = "have sessions captured"
     DELETE_ANY_MEMORY = "delete other people's memories"
     READ_GRAPH = "read the code graph"
     RUN_REVIEW = "review a diff"
@@ -84,6 +85,7 @@ class Permission:
 PERMISSIONS: Mapping[Action, Permission] = {
     Action.READ_MEMORY: Permission(TokenScope.MEMORY_READ, Role.READER),
     Action.WRITE_MEMORY: Permission(TokenScope.MEMORY_WRITE, Role.WRITER),
+    Action.CAPTURE_SESSION: Permission(TokenScope.HOOKS_WRITE, Role.WRITER),
     Action.DELETE_ANY_MEMORY: Permission(TokenScope.MEMORY_WRITE, Role.MAINTAINER),
     Action.READ_GRAPH: Permission(TokenScope.GRAPH_READ, Role.READER),
     Action.RUN_REVIEW: Permission(TokenScope.REVIEW_RUN, Role.READER),

@@ -110,7 +110,7 @@ HOW_TO_SIGN_IN = (
 _RETRY = "Try again in a moment; the server recovers by itself."
 _NARROW = "Ask for less: name the repository, lower the depth or the limit."
 _ADDRESSES = "/api/docs lists the addresses there are; they have no slash at the end."
-_MACHINE_PATHS = ("/api/", "/mcp")
+_MACHINE_PATHS = ("/api/", "/mcp", "/hooks/")
 _CHALLENGE = 'Bearer realm="codemem", error="invalid_token"'
 
 # Domain error -> (code, status). Filled by `register`, beside the tools that can meet the error.

@@ -13,7 +13,7 @@ from memory.models.failures import Failure, FixAttempt
 from memory.models.language import LanguageUse
 from memory.models.memory import Memory
 from memory.models.review import ReviewItem
-from memory.models.sessions import Checkpoint, Injection, Observation, Session
+from memory.models.sessions import CaptureRule, Checkpoint, Injection, Observation, Session
 from memory.models.use import Feedback, MemoryUse
 from memory.models.versions import MemoryVersion
 from memory.models.work import Handoff, WorkItem
@@ -21,6 +21,7 @@ from memory.models.work import Handoff, WorkItem
 __all__ = [
     "Anchor",
     "AnchorsChecked",
+    "CaptureRule",
     "Checkpoint",
     "ConsolidationChange",
     "ConsolidationRun",

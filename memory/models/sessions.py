@@ -83,6 +83,28 @@ class Session(models.Model):
         return f"{self.agent} {self.client_session_id}"
 
 
+class CaptureRule(models.Model):
+    """What a repository lets be captured, where that is less than its namespace does.
+
+    Of the two and of what the developer's client asks for, the strictest holds.
+    """
+
+    repository = models.OneToOneField(
+        Repository, models.CASCADE, primary_key=True, related_name="capture_rule"
+    )
+    namespace = models.ForeignKey(Namespace, models.CASCADE, related_name="+")
+    mode = models.CharField(
+        max_length=10, choices=Session.Capture.choices, default=Session.Capture.FULL
+    )
+    # Beside the namespace's: globs of files of which nothing is kept.
+    ignored_paths = ArrayField(models.CharField(max_length=200), default=list, blank=True)
+    changed_by = models.CharField(max_length=150, blank=True)
+    changed_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"{self.mode} of {self.repository_id}"
+
+
 class Observation(models.Model):
     """One captured event, redacted and capped, in the order in which it came (`id`).
 

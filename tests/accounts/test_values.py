@@ -13,6 +13,7 @@ ELSEWHERE = UUID(int=2)
 LEAST_ROLE = {
     Action.READ_MEMORY: Role.READER,
     Action.WRITE_MEMORY: Role.WRITER,
+    Action.CAPTURE_SESSION: Role.WRITER,
     Action.DELETE_ANY_MEMORY: Role.MAINTAINER,
     Action.READ_GRAPH: Role.READER,
     Action.RUN_REVIEW: Role.READER,

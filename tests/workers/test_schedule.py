@@ -7,14 +7,15 @@ from workers.app import app
 from workers.queue import Queue
 from workers.schedule import SCHEDULE
 
-# What sends one message with ids; `note_recalled` has a test of its own.
+# What sends one message with ids; what takes the time, too, has tests of its own.
+TIMED = {"note_recalled", "learn_from_session", "end_session"}
 ASKED = [
     ask
     for name, ask in vars(queue).items()
     if inspect.isfunction(ask)
     and ask.__module__ == queue.__name__
     and not name.startswith("_")
-    and name not in {"depths", "note_recalled"}
+    and name not in {"depths", *TIMED}
 ]
 
 

@@ -12,6 +12,7 @@ from workers.tasks import (
     ranking,
     scip,
     services,
+    sessions,
 )
 
 __all__ = [
@@ -26,4 +27,5 @@ __all__ = [
     "ranking",
     "scip",
     "services",
+    "sessions",
 ]
