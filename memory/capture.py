@@ -17,9 +17,10 @@ from codemem.accounts.models import Namespace
 from codemem.accounts.values import PERMISSIONS, Action, Caller
 from graph import queries as graph
 from graph.values import RepositoryValue
-from memory import opening
+from memory import checkpoints, opening
+from memory.baton import Baton
 from memory.events import Checkout, Doing, EventKind, HookAnswer, HookEvent, Start, ToolUse
-from memory.models import CaptureRule, Observation, Session
+from memory.models import CaptureRule, Checkpoint, Observation, Session
 from memory.observed import Observed, Rules, observe, paths_of, storable, title_of
 from memory.services.rights import RightMissing
 
@@ -34,6 +35,7 @@ _OLDEST_SPOOLED = timedelta(days=8)
 _REMEMBERS_DIRECTORY = timedelta(days=30)
 _TOUCHED_EVERY = timedelta(seconds=60)
 _SUMMARY_CHARACTERS = 16_000
+_COMPACTIONS = (EventKind.COMPACTION_START, EventKind.COMPACTION_END)
 SILENCE = "silence"
 
 
@@ -291,7 +293,8 @@ def _keep(session: Session, events: Sequence[HookEvent], *, now: datetime) -> li
         Session.objects.select_for_update(no_key=True).only("pk").get(pk=session.pk)
         kept = _new_ones(session, wanted)
         _write(session, kept, now=now)
-        _checkpoint(session, events, now=now)
+        if any(one.kind in _COMPACTIONS for _, one in kept):
+            _checkpoint(session, events, now=now)
         _update(session, pairs, [one for _, one in kept])
     return [one for _, one in kept]
 
@@ -363,14 +366,21 @@ def _write(session: Session, kept: Sequence[tuple[str, Observed]], *, now: datet
 
 
 def _checkpoint(session: Session, events: Sequence[HookEvent], *, now: datetime) -> None:
-    """Keep the summary that a client made of a session when it compacted it."""
+    """Keep where a session stands before it is compacted, and its client's own summary after."""
+    if session.capture != Capture.FULL:
+        return
     for event in events:
-        if event.kind is EventKind.COMPACTION_END and event.text and not _is_bare(session):
-            opening.keep_summary(session=session, text=event.text[:_SUMMARY_CHARACTERS], now=now)
-
-
-def _is_bare(session: Session) -> bool:
-    return session.capture != Capture.FULL
+        if event.kind is EventKind.COMPACTION_START:
+            checkpoints.checkpoint(
+                session_id=session.pk, origin=Checkpoint.Origin.BEFORE_COMPACTION, now=now
+            )
+        if event.kind is EventKind.COMPACTION_END and event.text:
+            checkpoints.checkpoint(
+                session_id=session.pk,
+                origin=Checkpoint.Origin.COMPACTION,
+                now=now,
+                baton=Baton(summary=storable(event.text[:_SUMMARY_CHARACTERS])),
+            )
 
 
 def _changes_session(session: Session, pairs: Sequence[tuple[HookEvent, datetime]]) -> bool:
@@ -422,7 +432,7 @@ def _reopens(session: Session, event: HookEvent) -> bool:
 
 
 def _title(session: Session, pairs: Sequence[tuple[HookEvent, datetime]]) -> str:
-    if session.title or _is_bare(session):
+    if session.title or session.capture != Capture.FULL:
         return ""
     prompts = (event.prompt for event, _ in pairs if event.kind is EventKind.PROMPT)
     return title_of(next(prompts, ""))

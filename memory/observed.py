@@ -293,7 +293,7 @@ def _keys(event: HookEvent, *, rules: Rules, at: datetime) -> tuple[str, ...]:
     said = (event.prompt, event.text, event.reason, event.start or "", event.subagent_id)
     used = (tool.name, tool.command, *tool.paths, tool.output) if tool else ()
     base = f"{event.kind[:12]}:{_digest(event.kind, event.event_id, *said, *used)}"
-    if event.event_id or event.subagent_id:
+    if tool is None and (event.event_id or event.subagent_id):
         return (base,)
     return tuple(f"{base}.{ordinal}" for ordinal in range(_ORDINALS))
 
@@ -320,12 +320,19 @@ def _target(tool: ToolUse) -> str:
 
 def _change(arguments: Mapping[str, object]) -> str:
     """Return what an edit took away and put there, as far as its arguments say."""
+    edits = arguments.get("edits")
+    parts = edits if isinstance(edits, list) else [arguments]
+    changes = [_marked(part) for part in parts[:100] if isinstance(part, Mapping)]
+    return "\n".join(change for change in changes if change) or _spelled(arguments)
+
+
+def _marked(arguments: Mapping[str, object]) -> str:
     before = _first(arguments, "old_string", "old_str", "oldString", "old_text")
-    after = _first(arguments, "new_string", "new_str", "newString", "new_text", "content", "patch")
-    if not before and not after:
-        return _spelled(arguments)
-    marked = [f"- {line}" for line in before.splitlines()]
-    return "\n".join([*marked, *(f"+ {line}" for line in after.splitlines())])
+    after = _first(
+        arguments, "new_string", "new_str", "newString", "new_text", "content", "patch", "input"
+    )
+    taken, put = before.splitlines(), after.splitlines()
+    return "\n".join([*(f"- {line}" for line in taken), *(f"+ {line}" for line in put)])
 
 
 def _first(arguments: Mapping[str, object], *names: str) -> str:

@@ -16,12 +16,11 @@ from django.db.models.functions import Cast
 
 from codemem.accounts.models import Membership
 from codemem.accounts.values import Action, Caller, Role
-from memory import queries
+from memory import handoffs, queries
+from memory.checkpoints import newest_checkpoint
 from memory.events import EventKind, Start
 from memory.extracting import citation, tokens_of
-from memory.models import Anchor, Checkpoint, Handoff, Injection, Memory, ReviewItem, Session
-from memory.observed import storable
-from memory.safety import cleaned
+from memory.models import Anchor, Injection, Memory, ReviewItem, Session
 from memory.values import MemoryType
 
 MAXIMUM_TOKENS = 600
@@ -43,7 +42,7 @@ _FENCE_IN_TEXT = re.compile(r"(?i)<(?=\s*/?\s*team-memory)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Shown:
+class Shown:
     """One thing to be shown: its lines, and why."""
 
     kind: str
@@ -65,7 +64,7 @@ def opening_context(*, caller: Caller, session: Session, start: Start, now: date
     may_read = caller.can(Action.READ_MEMORY, session.namespace_id)
     scope = _scope(session)
     budget = MAXIMUM_TOKENS - tokens_of(_FRAME) - scope.tokens
-    shown: list[_Shown] = []
+    shown: list[Shown] = []
     if may_read:
         counts = _counts(caller, session, now=now)
         kept = _checkpoint(session) if start in (Start.COMPACT, Start.RESUME) else []
@@ -125,20 +124,8 @@ def one_line(text: str) -> str:
     return _FENCE_IN_TEXT.sub("(", " ".join(text.split()))
 
 
-def keep_summary(*, session: Session, text: str, now: datetime) -> None:
-    """Keep a client's own summary of a session, cleaned, as its newest checkpoint."""
-    summary = cleaned(storable(text)).text
-    Checkpoint.objects.create(
-        session_id=session.pk,
-        namespace_id=session.namespace_id,
-        origin=Checkpoint.Origin.COMPACTION,
-        summary=summary,
-        created_at=now,
-    )
-
-
 def keep_reasons(
-    *, session: Session, event: EventKind, shown: Sequence[_Shown], now: datetime
+    *, session: Session, event: EventKind, shown: Sequence[Shown], now: datetime
 ) -> None:
     """Note what was put before the agent, and why. One query; none for a private session."""
     if session.capture == Session.Capture.OFF:
@@ -158,17 +145,17 @@ def keep_reasons(
     )
 
 
-def _stable(caller: Caller, session: Session, budget: int, *, now: datetime) -> list[_Shown]:
+def _stable(caller: Caller, session: Session, budget: int, *, now: datetime) -> list[Shown]:
     """Return rules and preferences that fit the budget, in an order that only they can change."""
     best = (
         pushable(caller=caller, session=session, now=now)
         .only("id", "content", "memory_type", "author_name", "author_id", "visibility")
         .order_by("-is_pinned", "-importance", "created_at", "id")[:MAXIMUM_LINES]
     )
-    chosen: list[tuple[UUID, _Shown]] = []
+    chosen: list[tuple[UUID, Shown]] = []
     for memory in best:
         is_rule = memory.memory_type == MemoryType.RULE
-        one = _Shown(
+        one = Shown(
             kind="rule" if is_rule else "preference",
             lines=(line_of(memory),),
             reason="an approved rule of this repository" if is_rule else "your own preference",
@@ -180,14 +167,16 @@ def _stable(caller: Caller, session: Session, budget: int, *, now: datetime) -> 
     return [one for _, one in sorted(chosen, key=lambda pair: pair[0])]
 
 
-def _checkpoint(session: Session) -> list[_Shown]:
-    newest = Checkpoint.objects.filter(session_id=session.pk).order_by("-created_at").first()
+def _checkpoint(session: Session) -> list[Shown]:
+    newest = newest_checkpoint(session_id=session.pk)
     if newest is None:
         return []
-    text = one_line(newest.summary)
+    baton = newest.baton
+    steps = f" Next: {'; '.join(baton.next_steps)}." if baton.next_steps else ""
+    text = one_line(f"{baton.summary}{steps}")
     cut = text if len(text) <= _CHECKPOINT_CHARACTERS else f"{text[:_CHECKPOINT_CHARACTERS]}..."
     return [
-        _Shown(
+        Shown(
             kind="checkpoint",
             lines=(f"Where this session stood (its own checkpoint): {cut}",),
             reason="the newest checkpoint, after a compaction or a pause",
@@ -195,10 +184,10 @@ def _checkpoint(session: Session) -> list[_Shown]:
     ]
 
 
-def _counts(caller: Caller, session: Session, *, now: datetime) -> list[_Shown]:
-    shown: list[_Shown] = []
+def _counts(caller: Caller, session: Session, *, now: datetime) -> list[Shown]:
+    shown: list[Shown] = []
     if offers := _offers(caller, session, now=now):
-        shown.append(_Shown(kind="offers", lines=(offers,), reason="handoffs that wait for you"))
+        shown.append(Shown(kind="offers", lines=(offers,), reason="handoffs that wait for you"))
     questions, drifted = _waiting(caller, session, now=now)
     if questions or drifted:
         parts = [
@@ -210,30 +199,28 @@ def _counts(caller: Caller, session: Session, *, now: datetime) -> list[_Shown]:
             else "",
         ]
         line = f"Waiting here: {', '.join(part for part in parts if part)}."
-        shown.append(_Shown(kind="counts", lines=(line,), reason="what waits in this repository"))
+        shown.append(Shown(kind="counts", lines=(line,), reason="what waits in this repository"))
     return shown
 
 
 def _offers(caller: Caller, session: Session, *, now: datetime) -> str:
     """Return a line that tells of handoffs by id, agent and age; their text takes a claim."""
-    mine = Q(author_id=caller.user_id, to_user=None) | Q(to_user_id=caller.user_id)
-    rows = (
-        Handoff.objects.filter(
-            mine | Q(is_shared=True, to_user=None),
-            Q(repository_id=session.repository_id) | Q(repository_id=None),
-            namespace_id=session.namespace_id,
-            state=Handoff.State.OFFERED,
-            expires_at__gt=now,
-        )
-        .exclude(session_id=session.pk)
-        .order_by("-created_at")
-        .values_list("id", "agent", "created_at")[: _OFFERS_NAMED + 1]
+    waiting = handoffs.offers(
+        caller=caller,
+        namespace_id=session.namespace_id,
+        repository_id=session.repository_id,
+        session_id=session.pk,
+        now=now,
     )
-    offers = [f"{key} ({agent or 'a person'}, {_age(now - at)})" for key, agent, at in rows]
-    if not offers:
+    if not waiting:
         return ""
-    more = ", and more" if len(offers) > _OFFERS_NAMED else ""
-    named = ", ".join(offers[:_OFFERS_NAMED])
+    named = ", ".join(
+        f"{offer.id} ({'to you by ' if offer.is_to_me else ''}"
+        f"{one_line(offer.author)}, {one_line(offer.agent) or 'by hand'},"
+        f" {_age(now - offer.created_at)})"
+        for offer in waiting[:_OFFERS_NAMED]
+    )
+    more = f" and {len(waiting) - _OFFERS_NAMED} more" if len(waiting) > _OFFERS_NAMED else ""
     return f"Handoffs that wait (claim one by id with the tool handoff): {named}{more}."
 
 
@@ -253,7 +240,7 @@ def _waiting(caller: Caller, session: Session, *, now: datetime) -> tuple[int, i
     return found["questions"], found["drifted"]
 
 
-def _scope(session: Session) -> _Shown:
+def _scope(session: Session) -> Shown:
     """Return the last line: where the session is, and the handle that tools take."""
     place = session.namespace.name
     if session.repository is not None:
@@ -265,7 +252,7 @@ def _scope(session: Session) -> _Shown:
         Session.Capture.OFF: " It is private: nothing of it is captured.",
     }[Session.Capture(session.capture)]
     line = f"Scope: {place}{branch}; this session is {session.pk} (argument session).{kept}"
-    return _Shown(kind="scope", lines=(line,), reason="where this session is")
+    return Shown(kind="scope", lines=(line,), reason="where this session is")
 
 
 def _age(age: timedelta) -> str:

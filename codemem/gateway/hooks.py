@@ -16,7 +16,7 @@ from django.views.decorators.http import require_POST
 
 from codemem.accounts.values import Caller
 from codemem.gateway import body
-from codemem.gateway.adapters import ADAPTERS, Adapter
+from codemem.gateway.adapters import ADAPTERS, Adapter, recognized
 from codemem.gateway.adapters.delivery import Delivery
 from codemem.gateway.address import address_of
 from codemem.gateway.agents import agent_of
@@ -49,8 +49,8 @@ def receive(request: HttpRequest, agent: str) -> HttpResponse:
     """Keep one event and answer it in the client's form."""
     try:
         caller = authenticate(request)
-        adapter = _adapter(agent)
         delivery = _delivery(request, agent)
+        adapter = ADAPTERS[delivery.agent]
         receipt = _received(request, caller, adapter, delivery)
     except Exception as error:
         report = translate(error)
@@ -67,14 +67,6 @@ def receive(request: HttpRequest, agent: str) -> HttpResponse:
     return answer
 
 
-def _adapter(agent: str) -> Adapter:
-    if agent not in ADAPTERS:
-        raise NotFound(
-            f"There are no hooks of {agent[:40]!r}.", hint=f"Known: {', '.join(ADAPTERS)}."
-        )
-    return ADAPTERS[agent]
-
-
 def _received(
     request: HttpRequest, caller: Caller, adapter: Adapter, delivery: Delivery
 ) -> Receipt:
@@ -89,12 +81,15 @@ def _received(
 
 
 def _delivery(request: HttpRequest, agent: str) -> Delivery:
+    if agent not in ADAPTERS:
+        known = ", ".join(ADAPTERS)
+        raise NotFound(f"There are no hooks of {agent[:40]!r}.", hint=f"Known: {known}.")
     decoded: Any = body.decode_json(body.read(request, maximum_bytes=_MAXIMUM_BYTES))
     if not isinstance(decoded, dict):
         raise BodyMalformed("The body is not a JSON object.")
     address = address_of(request)
     return Delivery(
-        agent=agent,
+        agent=recognized(agent, decoded),
         payload=decoded,
         event=request.GET.get("event", "")[:60],
         checkout=Checkout(

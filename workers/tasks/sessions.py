@@ -6,7 +6,7 @@ import structlog
 from celery import shared_task
 from django.utils import timezone
 
-from memory import sessions
+from memory import handoffs, sessions
 from workers import queue
 
 log = structlog.get_logger(__name__)
@@ -21,7 +21,9 @@ def learn(*, session_id: str) -> None:
 @shared_task
 def end(*, session_id: str) -> None:
     """Distill a session that ended and offer it to the next one."""
-    sessions.note_finished(session_id=UUID(session_id), now=timezone.now())
+    key, now = UUID(session_id), timezone.now()
+    handoffs.offer_automatic(session_id=key, now=now)
+    sessions.note_finished(session_id=key, now=now)
 
 
 @shared_task

@@ -15,7 +15,7 @@ _DOING = {
 DOING: Mapping[str, Doing] = {
     name: doing for doing, names in _DOING.items() for name in names.split()
 }
-_KINDS = {
+KINDS: Mapping[str, EventKind] = {
     "SessionStart": EventKind.SESSION_START,
     "UserPromptSubmit": EventKind.PROMPT,
     "PreToolUse": EventKind.TOOL_START,
@@ -36,7 +36,7 @@ _MAY_HOLD_CONTEXT = frozenset({"SessionStart", "UserPromptSubmit", "PreToolUse"}
 
 def events_of(delivery: Delivery) -> list[HookEvent]:
     """Return the events of a payload; a batch of tools is one for each."""
-    return read_events(delivery, kinds=_KINDS, doing_of=doing_of)
+    return read_events(delivery, kinds=KINDS, doing_of=doing_of)
 
 
 def answer(answer: HookAnswer, event: str) -> dict[str, Any]:
@@ -44,8 +44,13 @@ def answer(answer: HookAnswer, event: str) -> dict[str, Any]:
 
     Never after Stop: what is returned there has the turn run again.
     """
+    return in_context(answer, event, allowed=_MAY_HOLD_CONTEXT)
+
+
+def in_context(answer: HookAnswer, event: str, *, allowed: frozenset[str]) -> dict[str, Any]:
+    """Return the answer as additional context of the hooks that may hold some."""
     text = "\n".join(part for part in (answer.context, answer.warning) if part)
-    if not text or event not in _MAY_HOLD_CONTEXT:
+    if not text or event not in allowed:
         return {}
     return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
 
@@ -128,4 +133,10 @@ def _tool(call: Mapping[str, Any], kind: EventKind, doing_of: Callable[[str], Do
         output=text_of(call, "error") or response,
         has_failed=is_failure or said.get("is_error") is True or bool(said.get("error")),
         is_interrupted=call.get("is_interrupt") is True or said.get("interrupted") is True,
+        exit_code=_exit_code(mapping_of(call, "metadata")),
     )
+
+
+def _exit_code(metadata: Mapping[str, Any]) -> int | None:
+    code = metadata.get("exit")
+    return code if isinstance(code, int) and not isinstance(code, bool) else None

@@ -11,13 +11,15 @@ from memory.events import Checkout, Doing, ToolUse
 from memory.observed import storable
 
 _EXIT_CODE = re.compile(
-    r"(?i)\bexit(?:ed with)?(?: (?:code|status))?:?\s*(?:code |status )?(-?\d{1,5})\b"
+    r"(?im)^(?:error: |command |process )?(?:failed with |exited with )?exit(?: code| status)"
+    r":?\s+(-?\d{1,5})\b"
 )
 _LOOKED_AT_CHARACTERS = 400
 _PATH_NAMES = (
     "file_path", "filePath", "notebook_path", "path", "absolute_path", "dir_path", "target_file",
     "relative_workspace_path", "directory", "filename", "uri",
 )  # fmt: skip
+_ANSWER_NAMES = ("error", "content", "text", "output", "llmContent", "returnDisplay", "result")
 _LIST_NAMES = ("paths", "file_paths", "filePaths", "files")
 _PATCHED = re.compile(r"(?m)^\*\*\* (?:Add|Update|Delete|Move to)(?: File)?: (.+)$")
 
@@ -99,7 +101,15 @@ def output_of(value: object) -> str:
             streams = [value.get("stdout"), value.get("stderr")]
             if any(isinstance(stream, str) for stream in streams):
                 return "\n".join(part for part in streams if isinstance(part, str) and part)
-            for name in ("content", "text", "output", "llmContent", "returnDisplay", "result"):
+            for name in (
+                "error",
+                "content",
+                "text",
+                "output",
+                "llmContent",
+                "returnDisplay",
+                "result",
+            ):
                 if value.get(name):
                     return output_of(value[name])
         case list():
@@ -152,7 +162,9 @@ def tool_use(
 ) -> ToolUse:
     """Return one use of a tool; a command that ended with another code than 0 has failed."""
     text = output_of(output)
-    if doing is Doing.RUN and exit_code is None:
+    # Where output comes apart from the rest, it is the command's own, whatever words are in it.
+    is_apart = isinstance(output, Mapping) and "stdout" in output
+    if doing is Doing.RUN and exit_code is None and not is_apart:
         exit_code = exit_code_in(text)
     return ToolUse(
         name=name,
