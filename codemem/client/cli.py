@@ -33,6 +33,7 @@ The team's memory and code graph, from your shell.
 _EPILOG = """\
 first steps:
   codemem login --url https://codemem.example.com
+  codemem init
   codemem doctor
   codemem search how do we retry uploads
   git diff main...HEAD | codemem review --fail-on high
@@ -105,22 +106,20 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def _run(options: argparse.Namespace) -> ExitStatus:
     match options.command:
-        case "login":
-            from codemem.client import login
-
-            return login.run(
-                url=options.url, token_from_stdin=options.token_stdin, as_json=options.json
-            )
+        case "login" | "init" | "uninstall" | "completion" | "ui" | "doctor":
+            return _commands_for_oneself(options)
         case "status":
             from codemem.client import status
 
             server, scope = _server_and_scope(options)
             return status.run(server=server, scope=scope, as_json=options.json)
+        case "serve":
+            return _serve(options)
         case "search" | "index" | "analyze" | "watch" | "hooks":
             return _code_commands(options)
         case "export" | "import" | "config" | "consolidate":
             return _namespace_commands(options)
-        case "review":
+        case _:
             from codemem.client import review
 
             server, scope = _server_and_scope(options)
@@ -132,7 +131,21 @@ def _run(options: argparse.Namespace) -> ExitStatus:
                 fail_on=options.fail_on,
                 as_json=options.json,
             )
-        case _:
+
+
+def _commands_for_oneself(options: argparse.Namespace) -> ExitStatus:
+    match options.command:
+        case "login":
+            from codemem.client import login
+
+            return login.run(
+                url=options.url, token_from_stdin=options.token_stdin, as_json=options.json
+            )
+        case "completion":
+            from codemem.client import completion
+
+            return completion.run(shell=options.shell, parser=_parser(), as_json=options.json)
+        case "doctor":
             from codemem.client import doctor
 
             return doctor.run(
@@ -141,6 +154,42 @@ def _run(options: argparse.Namespace) -> ExitStatus:
                 ref=options.ref,
                 as_json=options.json,
             )
+        case "ui":
+            from codemem.client import ui
+            from codemem.client.configuration import read_configuration
+
+            url, _ = _credentials(read_configuration())
+            return ui.run(url=url, only_prints=options.print, as_json=options.json)
+        case _:
+            return _installation(options)
+
+
+def _installation(options: argparse.Namespace) -> ExitStatus:
+    from codemem.client.configuration import read_configuration
+    from codemem.client.install import commands
+    from codemem.client.scope import find_scope
+
+    configuration = read_configuration()
+    scope = find_scope(configuration=configuration)
+    if options.command == "uninstall":
+        return commands.uninstall(scope=scope, options=options)
+    url, _ = _credentials(configuration)
+    return commands.init(url=url, scope=scope, options=options)
+
+
+def _serve(options: argparse.Namespace) -> ExitStatus:
+    from codemem.client import bridge
+    from codemem.client.configuration import read_configuration
+    from codemem.client.scope import find_scope
+
+    configuration = read_configuration()
+    url, token = _credentials(configuration)
+    configuration = configuration._replace(
+        namespace=options.namespace or configuration.namespace,
+        repository=options.repository or configuration.repository,
+    )
+    scope = find_scope(configuration=configuration)
+    return bridge.run(url=url, token=token, configuration=configuration, scope=scope)
 
 
 def _code_commands(options: argparse.Namespace) -> ExitStatus:
@@ -291,6 +340,8 @@ def _parser() -> argparse.ArgumentParser:
         title="commands",
     )
     _declare_login(commands)
+    _declare_init(commands)
+    _declare_uninstall(commands)
     _declare_status(commands)
     _declare_search(commands)
     _declare_review(commands)
@@ -302,6 +353,9 @@ def _parser() -> argparse.ArgumentParser:
     _declare_consolidate(commands)
     _declare_config(commands)
     _declare_doctor(commands)
+    _declare_serve(commands)
+    _declare_ui(commands)
+    _declare_completion(commands)
     return parser
 
 
@@ -321,6 +375,51 @@ def _declare_login(commands: _Commands[_Parser]) -> None:
     login.add_argument(
         "--token-stdin", action="store_true", help="read the token from standard input"
     )
+
+
+def _declare_init(commands: _Commands[_Parser]) -> None:
+    init = _command(
+        commands,
+        "init",
+        "connect the coding agents on this machine: tools, hooks, and what they are told",
+        epilog="Shows every change and asks. Your files keep their comments and order, and a\n"
+        "backup. The token stays where `codemem login` put it.",
+    )
+    _add_installation(init)
+    init.add_argument(
+        "--transport",
+        choices=("auto", "http", "stdio"),
+        default="auto",
+        help="how clients reach the tools: over http with CODEMEM_TOKEN of their environment,\n"
+        "or through `codemem serve` (default: what works without a token in a second place)",
+    )
+
+
+def _declare_uninstall(commands: _Commands[_Parser]) -> None:
+    uninstall = _command(
+        commands,
+        "uninstall",
+        "take codemem out of the coding agents on this machine",
+        epilog="A file that nobody has touched since `init` becomes what it was to the byte;\n"
+        "from others only ours is taken out. Login and spool stay.",
+    )
+    _add_installation(uninstall)
+
+
+def _add_installation(command: _Parser) -> None:
+    command.add_argument("--only", metavar="NAMES", help="clients, with commas between them")
+    where = command.add_mutually_exclusive_group()
+    where.add_argument("--user", action="store_true", help="for you, everywhere (default)")
+    where.add_argument(
+        "--project", action="store_true", help="for everybody, in this checkout's own files"
+    )
+    command.add_argument(
+        "--instructions",
+        action="store_true",
+        help="also the block in AGENTS.md, CLAUDE.md and the like",
+    )
+    command.add_argument("--dry-run", action="store_true", help="show it and write nothing")
+    command.add_argument("--yes", action="store_true", help="do not ask")
 
 
 def _declare_status(commands: _Commands[_Parser]) -> None:
@@ -494,6 +593,24 @@ def _declare_consolidate(commands: _Commands[_Parser]) -> None:
 def _declare_doctor(commands: _Commands[_Parser]) -> None:
     doctor = _command(commands, "doctor", "check every link from this directory to the server")
     _add_scope(doctor)
+
+
+def _declare_serve(commands: _Commands[_Parser]) -> None:
+    serve = _command(
+        commands, "serve", "speak MCP over standard streams, for clients that start a command"
+    )
+    serve.add_argument("--namespace", metavar="NAME", type=_nonblank)
+    serve.add_argument("--repository", metavar="NAME", type=_nonblank)
+
+
+def _declare_ui(commands: _Commands[_Parser]) -> None:
+    ui = _command(commands, "ui", "open the server's pages in a browser")
+    ui.add_argument("--print", action="store_true", help="print the address and open nothing")
+
+
+def _declare_completion(commands: _Commands[_Parser]) -> None:
+    completion = _command(commands, "completion", "print a script that completes commands")
+    completion.add_argument("shell", choices=("bash", "zsh", "fish"))
 
 
 def _command(
