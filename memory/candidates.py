@@ -4,9 +4,9 @@ Every filter stands inside the query that ranks, before its LIMIT. Knows nothing
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime, timedelta
-from functools import cache
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 from pgvector.django import CosineDistance, HalfVectorField
 
 from codemem.accounts.values import Action, Caller
+from codemem.postgres.binary import binary_rows
 from codemem.postgres.indexes import standing
 from codemem.words import to_or_tsquery
 from memory import indexes
@@ -45,6 +46,9 @@ from memory.values import RecallQuery
 PER_GENERATOR = 50
 
 Ranked = tuple[float, UUID]
+_Found = tuple[str, float, bytes]
+
+_Compilation = tuple[str, tuple[Any, ...]]
 
 _SAMPLE_ROWS = 500
 _TOLD_WITHIN = timedelta(days=14)
@@ -78,12 +82,29 @@ class AnyOf(Lookup[Any]):
         return f"{column} = ANY(%s)", (*parameters, list(self.rhs))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)  # without slots, so that its text is made once
 class QuestionVector:
     """A question's embedding; only vectors with the same fingerprint compare with it."""
 
     values: NDArray[np.float32]
     fingerprint: str
+
+    @property
+    def distance(self) -> str:
+        """The cosine distance of a row as SQL; null where another model made its vector.
+
+        The condition stands around the distance, because lengths that differ are an error.
+        """
+        return (
+            "CASE WHEN embedding_fingerprint = %(fingerprint)s"
+            f" THEN embedding::halfvec({len(self.values)}) <=> %(vector)s::halfvec END"
+        )
+
+    @cached_property
+    def parameters(self) -> Mapping[str, str]:
+        """What `distance` takes."""
+        halves = self.values.astype(np.float16).tolist()
+        return {"fingerprint": self.fingerprint, "vector": f"[{','.join(map(str, halves))}]"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +119,28 @@ def answering(
     *, caller: Caller, query: RecallQuery, namespace_ids: Sequence[UUID], now: datetime
 ) -> QuerySet[Memory]:
     """Return the memories that a question allows at all, in those namespaces that are theirs."""
-    return Memory.objects.filter(Compiled(_allowed(caller, query, namespace_ids, now=now)))
+    return Memory.objects.filter(
+        _Compiled(*_compiled(caller, query, namespace_ids=namespace_ids, now=now))
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """The filters of a question over `memory_memory`, as SQL for statements that are text."""
+
+    text: str
+    parameters: Mapping[str, Any]
+
+
+def condition_of(
+    *, caller: Caller, query: RecallQuery, namespace_ids: Sequence[UUID], now: datetime
+) -> Condition:
+    """Return what `answering` filters by."""
+    text, parameters = _compiled(caller, query, namespace_ids=namespace_ids, now=now)
+    names = [f"allowed_{place}" for place in range(len(parameters))]
+    first, *others = text.split("%s")
+    named = first + "".join(f"%({name})s{part}" for name, part in zip(names, others, strict=True))
+    return Condition(named, dict(zip(names, parameters, strict=True)))
 
 
 def _allowed(
@@ -129,21 +171,61 @@ def _allowed(
     return rows
 
 
-class Compiled(Func):
-    """The filters of some rows as SQL, made once: several statements of a question have the same.
+def _compiled(
+    caller: Caller, query: RecallQuery, *, namespace_ids: Sequence[UUID], now: datetime
+) -> _Compilation:
+    """Return the filters of a question as SQL.
 
     Half of what a question cost was Django making the same condition of the same objects again.
     """
+    mine = tuple(key for key in namespace_ids if caller.can(Action.READ_MEMORY, key))
+    filters = replace(
+        query,
+        text="",
+        k=1,
+        expand=False,
+        expansion_depth=1,
+        include_impact=False,
+        neighbors=False,
+    )
+    text, parameters = _remembered(_Filters(caller, caller.user_id, filters, mine))
+    return text, tuple(now if value is _NOW else value for value in parameters)
+
+
+_NOW = datetime(1, 1, 1, tzinfo=UTC)  # stands in what is remembered for the time of the question
+
+
+@dataclass(frozen=True, slots=True)
+class _Filters:
+    """All that the condition depends on: of the caller, whose own memories answer, the user only.
+
+    What the caller may read at all was looked up for this question, and is in `namespace_ids`.
+    """
+
+    caller: Caller = field(compare=False)
+    user_id: int
+    query: RecallQuery
+    namespace_ids: tuple[UUID, ...]
+
+
+@lru_cache(maxsize=512)
+def _remembered(filters: _Filters) -> _Compilation:
+    rows = _allowed(filters.caller, filters.query, filters.namespace_ids, now=_NOW)
+    try:
+        compiler = rows.query.get_compiler(connection=connection)
+        text, parameters = compiler.compile(rows.query.where)
+    except EmptyResultSet:
+        text, parameters = "false", ()
+    return text, tuple(parameters)
+
+
+class _Compiled(Func):
+    """Filters that are SQL already."""
 
     conditional = True
 
-    def __init__(self, rows: QuerySet[Memory]) -> None:
+    def __init__(self, text: str, parameters: Sequence[Any]) -> None:
         super().__init__(output_field=BooleanField())
-        try:
-            compiler = rows.query.get_compiler(connection=connection)
-            text, parameters = compiler.compile(rows.query.where)
-        except EmptyResultSet:
-            text, parameters = "false", ()
         self._sql = text, tuple(parameters)
 
     def as_sql(self, *_: Any, **__: Any) -> tuple[str, tuple[Any, ...]]:
@@ -196,8 +278,8 @@ def nearest(
     vector: QuestionVector | None,
     now: datetime,
     spans: Sequence[Span] = (),
-) -> dict[UUID, set[str]]:
-    """Return what each generator found: ids, each with the names of those that found it.
+) -> dict[bytes, set[str]]:
+    """Return what each generator found: keys, each with the names of those that found it.
 
     The 50 nearest by vector, by words and by words with the neighbors of short memories, the same
     once more of the times that the question names, and by the words of then of what has changed
@@ -206,6 +288,16 @@ def nearest(
     vectors, words = _indexed(query, vector)
     found: list[_Found] = []
     for keys in _apart(query.namespace_ids, vectors | words):
+        if keys[0] not in vectors | words and vector is not None:
+            found += _scanned(
+                condition_of(caller=caller, query=query, namespace_ids=keys, now=now),
+                terms=terms,
+                vector=vector,
+                spans=spans,
+                as_of=query.as_of,
+                namespace_ids=keys,
+            )
+            continue
         rows = answering(caller=caller, query=query, namespace_ids=keys, now=now)
         generators = _generators(rows, terms, vector, spans, keys, has_bm25=keys[0] in words)
         if terms and query.as_of is not None:
@@ -216,7 +308,7 @@ def nearest(
             found += _found_by_index(generators)
         else:
             found += _united(generators)
-    names: dict[UUID, set[str]] = {}
+    names: dict[bytes, set[str]] = {}
     for generator in _GENERATORS:
         ranked = sorted((score, key) for name, score, key in found if name == generator)
         for _, key in ranked[:PER_GENERATOR]:
@@ -224,7 +316,90 @@ def nearest(
     return names
 
 
-_Found = tuple[str, float, UUID]
+def _scanned(
+    condition: Condition,
+    *,
+    terms: Sequence[str],
+    vector: QuestionVector,
+    spans: Sequence[Span],
+    as_of: datetime | None,
+    namespace_ids: Sequence[UUID],
+) -> list[_Found]:
+    """Return what all generators find, of rows that are read once.
+
+    A third sooner than each reading them for itself: most of it is Postgres getting at the rows.
+    """
+    parameters: dict[str, Any] = {
+        **condition.parameters,
+        **vector.parameters,
+        "words": to_or_tsquery(terms),
+        "namespaces": list(namespace_ids),
+        "as_of": as_of,
+        "limit": PER_GENERATOR,
+    }
+    told = []
+    for place, span in enumerate(spans):
+        parameters[f"start_{place}"] = span.start
+        parameters[f"end_{place}"] = span.end + _TOLD_WITHIN
+        told.append(f"(created_at >= %(start_{place})s AND created_at < %(end_{place})s)")
+    parts = _parts("", "true", has_terms=bool(terms))
+    if spans:
+        parts += _parts("time", " OR ".join(told), has_terms=bool(terms))
+    if terms and as_of is not None:
+        parts.append(_PART_OF_THEN)
+    statement = _SCAN.format(
+        distance=vector.distance, condition=condition.text, parts=" UNION ALL ".join(parts)
+    )
+    return binary_rows(statement, parameters, keys_as_bytes=True)
+
+
+def _parts(name: str, told: str, *, has_terms: bool) -> list[str]:
+    """Return the generators that rank the rows of a scan, as far as told in some times."""
+    names = _NAMES_IN_TIME if name else _NAMES
+    return [
+        part.format(name=named, told=told)
+        for part, named in zip(
+            (_PART_BY_VECTOR, _PART_BY_WORDS, _PART_IN_SESSION), names, strict=True
+        )
+        if has_terms or part is _PART_BY_VECTOR
+    ]
+
+
+_SCAN = """
+    WITH scope AS MATERIALIZED (
+        SELECT id, created_at, {distance} AS distance,
+            CASE WHEN lexemes @@ %(words)s::tsquery
+                THEN -ts_rank(lexemes, %(words)s::tsquery)::float8
+            END AS rank
+        FROM memory_memory
+        WHERE {condition}
+    )
+    {parts}"""
+_NAMES = ("vector", "words", "session")
+_NAMES_IN_TIME = ("time_vector", "time", "time_session")
+_PART_BY_VECTOR = """
+    (SELECT '{name}' AS generator, distance, id FROM scope
+    WHERE distance IS NOT NULL AND ({told})
+    ORDER BY distance LIMIT %(limit)s)"""
+_PART_BY_WORDS = """
+    (SELECT '{name}' AS generator, rank, id FROM scope
+    WHERE rank IS NOT NULL AND ({told})
+    ORDER BY rank, id DESC LIMIT %(limit)s)"""
+_PART_IN_SESSION = """
+    (SELECT '{name}' AS generator, -ts_rank(beside.lexemes, %(words)s::tsquery)::float8 AS rank, id
+    FROM scope JOIN memory_memorycontext beside ON beside.memory_id = id
+    WHERE beside.namespace_id = ANY (%(namespaces)s) AND beside.lexemes @@ %(words)s::tsquery
+        AND ({told})
+    ORDER BY rank, id DESC LIMIT %(limit)s)"""
+_PART_OF_THEN = """
+    (SELECT 'version' AS generator, -ts_rank(past.lexemes, %(words)s::tsquery)::float8 AS rank,
+        scope.id
+    FROM scope JOIN memory_memoryversion past ON past.memory_id = scope.id
+    WHERE past.valid_from <= %(as_of)s AND past.valid_to > %(as_of)s
+        AND past.lexemes @@ %(words)s::tsquery
+    ORDER BY rank, scope.id DESC LIMIT %(limit)s)"""
+
+
 _GENERATORS = ("vector", "words", "session", "time", "time_vector", "time_session", "version")
 
 
@@ -264,8 +439,11 @@ def _united(generators: Mapping[str, QuerySet[Memory, Ranked]]) -> list[_Found]:
         rows.annotate(generator=Value(name)).values_list("generator", "distance", "pk")
         for name, rows in generators.items()
     ]
-    # Zero means that BM25 knows no word of it.
-    return [row for row in named[0].union(*named[1:], all=True) if row[0] != "words" or row[1] < 0]
+    return [
+        (name, distance, key.bytes)
+        for name, distance, key in named[0].union(*named[1:], all=True)
+        if name != "words" or distance < 0  # zero means that BM25 knows no word of it
+    ]
 
 
 @transaction.atomic
@@ -282,7 +460,7 @@ def _found_by_index(generators: Mapping[str, QuerySet[Memory, Ranked]]) -> list[
     # them unseen. Bitmap scans find the few rows, and all of them.
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL enable_indexscan = off")
-        exact = [("vector", distance, key) for distance, key in generators["vector"].all()]
+        exact = [("vector", distance, key.bytes) for distance, key in generators["vector"].all()]
         cursor.execute("SET LOCAL enable_indexscan = on")
     return [row for row in found if row[0] != "vector"] + exact
 

@@ -92,32 +92,31 @@ def linked_memories(vertices: Mapping[UUID, Sequence[int]]) -> frozenset[int]:
     return frozenset(
         key_of(end)
         for namespace_id, mine in vertices.items()
-        for edge in graph.links_of(
-            namespace_id=namespace_id, vertices=list(mine), limit=_LINKS_READ
+        for source, target, _ in graph.ties_of(
+            namespace_id=namespace_id, vertices=mine, limit=_LINKS_READ
         )
-        for end in (edge.source, edge.target)
+        for end in (source, target)
         if _is_memory(end)
     )
 
 
 def linked_relevance(
-    vertices: Sequence[tuple[UUID, int]], relevances: Sequence[float]
+    by_namespace: Mapping[UUID, Sequence[int]],
+    vertices: Sequence[int],
+    relevances: Sequence[float],
 ) -> list[float]:
     """Return what each memory gains from linked ones of the same pool.
 
-    Memories are (namespace, vertex). One query for each namespace, and one for its graph.
+    One query for each namespace, and one for its graph.
     """
-    by_vertex = {vertex: value for (_, vertex), value in zip(vertices, relevances, strict=True)}
-    by_namespace: dict[UUID, list[int]] = {}
-    for namespace_id, vertex in vertices:
-        by_namespace.setdefault(namespace_id, []).append(vertex)
-    links = [
-        (edge.source, edge.target, edge.confidence)
+    by_vertex = dict(zip(vertices, relevances, strict=True))
+    ties = (
+        tie
         for namespace_id, mine in by_namespace.items()
-        for edge in graph.links_of(namespace_id=namespace_id, vertices=mine, limit=_LINKS_READ)
-    ]
-    gains = scoring.linked_relevance(links, by_vertex)
-    return [gains.get(vertex, 0.0) for _, vertex in vertices]
+        for tie in graph.ties_of(namespace_id=namespace_id, vertices=mine, limit=_LINKS_READ)
+    )
+    gains = scoring.linked_relevance(ties, by_vertex)
+    return [gains.get(vertex, 0.0) for vertex in vertices]
 
 
 def neighbors(

@@ -158,8 +158,6 @@ def shown(rows: QuerySet[Memory]) -> QuerySet[Memory]:
 
 def stored(memory: Memory, *, now: datetime) -> StoredMemory:
     """Return a row as a frozen value; `is_embedded` is annotated by `shown`."""
-    is_past = memory.expires_at is not None and memory.expires_at <= now
-    is_expired = memory.state == Memory.State.ACTIVE and is_past
     return StoredMemory(
         id=memory.pk,
         number=memory.number,
@@ -178,7 +176,7 @@ def stored(memory: Memory, *, now: datetime) -> StoredMemory:
         tags=tuple(memory.tags),
         importance=memory.importance,
         confidence=memory.confidence,
-        state=Memory.State.EXPIRED.value if is_expired else memory.state,
+        state=state_shown(memory.state, expires_at=memory.expires_at, now=now),
         author_id=memory.author_id,
         author=memory.author_name,
         agent=memory.agent,
@@ -196,6 +194,12 @@ def stored(memory: Memory, *, now: datetime) -> StoredMemory:
         is_embedded=_is_embedded(memory),
         version=memory.version,
     )
+
+
+def state_shown(state: str, *, expires_at: datetime | None, now: datetime) -> str:
+    """Return a row's state as readers see it: expired when it is past its time, swept or not."""
+    is_past = expires_at is not None and expires_at <= now
+    return Memory.State.EXPIRED.value if state == Memory.State.ACTIVE and is_past else state
 
 
 def _is_embedded(memory: Memory) -> bool:

@@ -5,15 +5,16 @@ are scored together, and must pass an absolute floor: a question that nothing he
 nothing.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cache
+from itertools import islice
 from typing import NamedTuple
 from uuid import UUID
 
 import numpy as np
 import structlog
-from django.db.models import FloatField, Q, QuerySet, Value
 from numpy.typing import NDArray
 
 from codemem import embedding, policies
@@ -22,12 +23,12 @@ from codemem.embedding import EmbeddingUnavailable, Provider
 from codemem.embedding.words import word_model
 from codemem.words import code_tokens, query_terms
 from graph.values import RefState, VertexLabel, graph_id
-from memory import candidates, links, scoring, wordwise
-from memory.candidates import QuestionVector, answering
+from memory import candidates, links, pool, scoring, wordwise
+from memory.candidates import Condition, QuestionVector
 from memory.context import context_fingerprint
-from memory.models import Memory, MemoryContext
+from memory.models import Memory
 from memory.neighbors import neighbors_of, places
-from memory.queries import shown, stored
+from memory.pool import Context, Key, Row
 from memory.scoring import Evidence
 from memory.services.anchoring import anchors_of, demotion, state_of
 from memory.services.versioning import Snapshot, as_of
@@ -73,22 +74,25 @@ def recall(
     """Return what the caller's memories say to a question, best first; at most `query.k` hits.
 
     Without an embedding model words and links answer alone, and the answer says so. With a `ref`
-    what the hits cite is compared with the code there. About twelve queries; one more for each
+    what the hits cite is compared with the code there. About ten queries; one more for each
     namespace that is large enough for indexes of its own. Raise QueryInvalid.
     """
     query = _checked(caller, query)
     question = _read(caller, query, provider, now=now)
-    pool = _pool(caller, query, question, now=now)
-    hits = _hits(pool, caller, query, question, now=now, ref=ref)
+    condition = candidates.condition_of(
+        caller=caller, query=query, namespace_ids=query.namespace_ids, now=now
+    )
+    found = _pool(caller, query, question, condition, now=now)
+    hits = _hits(found, caller, query, question, condition, now=now, ref=ref)
     if query.expand:
-        hits += _expansion(caller, query, hits, now=now)
+        hits += _expansion(caller, query, condition, hits, now=now)
     if query.include_impact:
         hits = links.with_impact(hits)
     return RecallAnswer(
         hits=tuple(hits),
         used_vectors=question.vector is not None,
         trouble=question.trouble,
-        candidates=len(pool),
+        candidates=len(found),
     )
 
 
@@ -108,7 +112,7 @@ class _Question:
     trouble: str
     time: AskedTime
     named: frozenset[int]
-    named_ids: frozenset[UUID]
+    named_keys: frozenset[Key]
 
 
 def _checked(caller: Caller, query: RecallQuery) -> RecallQuery:
@@ -158,7 +162,7 @@ def _read(
         trouble=trouble,
         time=asked_time(query.text, now=query.as_of or now),
         named=links.memories_of_named_code(query),
-        named_ids=links.memories_that_name(query),
+        named_keys=frozenset(key.bytes for key in links.memories_that_name(query)),
     )
 
 
@@ -182,56 +186,11 @@ def _embedded(
 
 
 # --- Candidates -----------------------------------------------------------------------------------
-class _Row(NamedTuple):
-    """The columns that scoring reads of a memory; the rest is loaded for the hits only."""
-
-    id: UUID
-    number: int
-    namespace_id: UUID
-    repository_id: UUID | None
-    branch: str
-    memory_type: str
-    state: str
-    content: str
-    tokens: str
-    tags: Sequence[str]
-    author_name: str
-    importance: float
-    confidence: float
-    created_at: datetime
-    session_id: str
-    fingerprint: str
-    distance: float | None
-
-
-class _Context(NamedTuple):
-    """What a memory is among its neighbors; see MemoryContext."""
-
-    around: Sequence[UUID]
-    before: int
-    tokens: str
-    words: bytes
-    fingerprint: str
-
-    @property
-    def steps(self) -> dict[UUID, int]:
-        return wordwise.steps(self.around, before=self.before)
-
-
-_COLUMNS = (
-    *("pk", "number", "namespace_id", "repository_id", "branch", "memory_type", "state"),
-    *("content", "tokens", "tags", "author_name", "importance", "confidence", "created_at"),
-    *("session_id", "embedding_fingerprint", "distance"),
-)
-_CONTEXT_COLUMNS = ("around", "before", "tokens", "words", "fingerprint")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Candidate:
+class _Candidate(NamedTuple):
     """A memory that may answer: its row, its context, and who found it."""
 
-    row: _Row
-    context: _Context | None
+    row: Row
+    context: Context | None
     found_by: frozenset[str]
 
     @property
@@ -239,12 +198,16 @@ class _Candidate:
         return graph_id(label=VertexLabel.MEMORY, key=self.row.number)
 
     @property
+    def id(self) -> UUID:
+        return UUID(bytes=self.row.key)
+
+    @property
     def tokens(self) -> str:
         """Its words; a short memory's with those of its neighbors."""
         return (self.context and self.context.tokens) or self.row.tokens
 
     @property
-    def next_to(self) -> frozenset[UUID]:
+    def next_to(self) -> frozenset[Key]:
         """The memory right before it in its session, and the one right after it."""
         steps = self.context.steps if self.context else {}
         return frozenset(key for key, far in steps.items() if far == 1)
@@ -255,7 +218,12 @@ class _Candidate:
 
 
 def _pool(
-    caller: Caller, query: RecallQuery, question: _Question, *, now: datetime
+    caller: Caller,
+    query: RecallQuery,
+    question: _Question,
+    condition: Condition,
+    *,
+    now: datetime,
 ) -> list[_Candidate]:
     """Return the union of what the generators found; the filters hold here once more."""
     found = candidates.nearest(
@@ -266,89 +234,64 @@ def _pool(
         now=now,
         spans=question.time.spans,
     )
-    names = Q(pk__any_of=question.named_ids) | Q(number__any_of=question.named)
-    allowed = answering(caller=caller, query=query, namespace_ids=query.namespace_ids, now=now)
-    rows, contexts = _rows(allowed, question, Q(pk__any_of=found) | names)
-    known = {row.id for row in rows}
-    seeds = sorted(rows, key=lambda row: row.distance if row.distance is not None else 2.0)[:_SEEDS]
+    rows, contexts = pool.read(
+        condition,
+        keys={*found, *question.named_keys},
+        numbers=question.named,
+        vector=question.vector,
+    )
+    known = {row.key for row in rows}
+    seeds = sorted(rows, key=_distance)[:_SEEDS]
     around = {
         key
         for row in seeds
-        if row.id in contexts
-        for key, steps in contexts[row.id].steps.items()
+        if row.key in contexts
+        for key, steps in contexts[row.key].steps.items()
         if steps <= _STEPS_TO_CANDIDATES
     } - known
-    linked = links.linked_memories(_by_namespace(seeds))
+    linked = links.linked_memories(_by_namespace(seeds)) - {row.number for row in rows}
     if around or linked:
-        more = Q(pk__any_of=around) | (Q(number__any_of=linked) & ~Q(pk__any_of=known))
-        other_rows, other_contexts = _rows(allowed, question, more)
+        other_rows, other_contexts = pool.read(
+            condition, keys=around, numbers=linked, vector=question.vector
+        )
         rows += other_rows
         contexts |= other_contexts
-    pool = []
+    every = []
     for row in rows:
-        by = set(found.get(row.id, ()))
-        if row.number in question.named or row.id in question.named_ids:
+        by = set(found.get(row.key, ()))
+        if row.number in question.named or row.key in question.named_keys:
             by.add("name")
-        if row.id in around:
+        if row.key in around:
             by.add("neighbor")
-        elif row.id not in known:
+        elif row.key not in known:
             by.add("link")
-        pool.append(_Candidate(row=row, context=contexts.get(row.id), found_by=frozenset(by)))
-    return pool if query.as_of is None else _of_then(pool, caller, query.as_of)
+        every.append(_Candidate(row, contexts.get(row.key), frozenset(by)))
+    return every if query.as_of is None else _of_then(every, caller, query.as_of)
 
 
-def _rows(
-    allowed: QuerySet[Memory], question: _Question, wanted: Q
-) -> tuple[list[_Row], dict[UUID, _Context]]:
-    """Return the wanted rows, and the contexts of those that have one. One query."""
-    distance = (
-        Value(None, output_field=FloatField())
-        if question.vector is None
-        else candidates.distance_to(question.vector)
-    )
-    found = (
-        allowed.filter(wanted)
-        .annotate(distance=distance)
-        .order_by()
-        .values_list(*_COLUMNS, *(f"context__{name}" for name in _CONTEXT_COLUMNS))
-    )
-    rows: list[_Row] = []
-    contexts: dict[UUID, _Context] = {}
-    for values in found:
-        row = _Row._make(values[: len(_COLUMNS)])
-        context = _Context._make(values[len(_COLUMNS) :])
-        rows.append(row)
-        if context.around is not None:
-            contexts[row.id] = context
-    return rows, contexts
+def _distance(row: Row) -> float:
+    """Return a row's distance from the question, more than any where it is unknown."""
+    return row.distance if row.distance is not None else 2.0
 
 
-def _contexts(ids: Iterable[UUID]) -> dict[UUID, _Context]:
-    rows = MemoryContext.objects.filter(memory__pk__any_of=list(ids))
-    return {
-        key: _Context._make(values)
-        for key, *values in rows.values_list("memory_id", *_CONTEXT_COLUMNS)
-    }
-
-
-def _by_namespace(rows: Iterable[_Row]) -> dict[UUID, list[int]]:
-    found: dict[UUID, list[int]] = {}
+def _by_namespace(rows: Iterable[Row]) -> dict[UUID, list[int]]:
+    found: dict[Key, list[int]] = {}
     for row in rows:
         vertex = graph_id(label=VertexLabel.MEMORY, key=row.number)
-        found.setdefault(row.namespace_id, []).append(vertex)
-    return found
+        found.setdefault(row.namespace, []).append(vertex)
+    return {UUID(bytes=key): vertices for key, vertices in found.items()}
 
 
-def _of_then(pool: Sequence[_Candidate], caller: Caller, at: datetime) -> list[_Candidate]:
+def _of_then(found: Sequence[_Candidate], caller: Caller, at: datetime) -> list[_Candidate]:
     """Return the candidates that held at a time, with the words of then.
 
     Their vectors are the present's: of what was changed since, the words alone are compared.
     """
-    rows = Memory.objects.filter(pk__in=[one.row.id for one in pool])
+    rows = Memory.objects.filter(pk__in=[one.id for one in found])
     then = as_of(rows, caller=caller, at=at)
     held = []
-    for one in pool:
-        snapshot = then.get(one.row.id)
+    for one in found:
+        snapshot = then.get(one.id)
         if snapshot is None or not _held(snapshot, at):
             continue
         if snapshot["content"] == one.row.content:
@@ -362,7 +305,7 @@ def _of_then(pool: Sequence[_Candidate], caller: Caller, at: datetime) -> list[_
             acceptance_criteria=snapshot["acceptance_criteria"],
         )
         row = one.row._replace(content=snapshot["content"], tokens=tokens, distance=None)
-        held.append(replace(one, row=row, context=None))
+        held.append(one._replace(row=row, context=None))
     return held
 
 
@@ -379,60 +322,67 @@ def _held(snapshot: Snapshot, at: datetime) -> bool:
 
 # --- Scoring --------------------------------------------------------------------------------------
 def _hits(
-    pool: Sequence[_Candidate],
+    found: Sequence[_Candidate],
     caller: Caller,
     query: RecallQuery,
     question: _Question,
+    condition: Condition,
     *,
     now: datetime,
     ref: RefState | None,
 ) -> list[RecallHit]:
     """Return the candidates that pass the floor, best first, as far as they are still there."""
-    settings = policies.values(query.namespace_ids, "recall.")
-    evidence = _evidence(pool, query, question, now=query.as_of or now)
+    settings = {
+        key.bytes: mine for key, mine in policies.values(query.namespace_ids, "recall.").items()
+    }
+    evidence = _evidence(found, query, question, now=query.as_of or now)
     relevances = [scoring.relevance(one) for one in evidence]
-    floors = [float(settings[one.row.namespace_id][_FLOOR_KEY]) for one in pool]
-    passed = scoring.above_floor(relevances, floors=floors)
+    floors = {key: float(mine[_FLOOR_KEY]) for key, mine in settings.items()}
+    passed = scoring.above_floor(relevances, floors=[floors[one.row.namespace] for one in found])
     if not any(passed):
         return []
-    gains = links.linked_relevance([(one.row.namespace_id, one.vertex) for one in pool], relevances)
+    gains = links.linked_relevance(
+        _by_namespace(one.row for one in found), [one.vertex for one in found], relevances
+    )
     linked = [
         replace(one, linked=gain) if gain else one
         for one, gain in zip(evidence, gains, strict=True)
     ]
     weights = {key: _weights(mine) for key, mine in settings.items()}
-    scored = scoring.scores(linked, weights=[weights[one.row.namespace_id] for one in pool])
+    scored = scoring.scores(linked, weights=[weights[one.row.namespace] for one in found])
     answers = [
         _Answer(score=score, candidate=candidate, relevance=relevant, parts=parts)
         for candidate, (score, parts), relevant, is_answer in zip(
-            pool, scored, relevances, passed, strict=True
+            found, scored, relevances, passed, strict=True
         )
         if is_answer
     ]
     best = _spread_out(_once(sorted(answers, key=_place, reverse=True)), most=2 * query.k)
     anchors = anchors_of(
-        [one.candidate.row.id for one in best], ref=ref, repository_id=query.repository_id
+        [one.candidate.id for one in best if one.candidate.row.is_anchored],
+        ref=ref,
+        repository_id=query.repository_id,
     )
     demoted = [
-        replace(one, score=one.score * demotion(anchors.get(one.candidate.row.id, ())))
-        for one in best
+        one._replace(score=one.score * demotion(anchors.get(one.candidate.id, ()))) for one in best
     ]
     last = sorted(demoted, key=_place, reverse=True)[: query.k]
-    wanted = Q(pk__any_of=[one.candidate.row.id for one in last])
-    memories = _memories(caller, query, wanted, now=now)
+    memories = _memories(
+        caller, query, condition, keys=[one.candidate.row.key for one in last], now=now
+    )
     beside = _neighbors(caller, query, last, settings, now=now) if query.neighbors else {}
     return [
         RecallHit(
-            memory=memories[one.candidate.row.id],
+            memory=memories[one.candidate.id],
             score=one.score,
             relevance=one.relevance,
             parts=one.parts,
             found_by=tuple(sorted(one.candidate.found_by)),
-            anchors=state_of(anchors.get(one.candidate.row.id, ())),
-            neighbors=beside.get(one.candidate.row.id, ()),
+            anchors=state_of(anchors.get(one.candidate.id, ())),
+            neighbors=beside.get(one.candidate.id, ()),
         )
         for one in last
-        if one.candidate.row.id in memories
+        if one.candidate.id in memories
     ]
 
 
@@ -440,36 +390,39 @@ def _neighbors(
     caller: Caller,
     query: RecallQuery,
     answers: Sequence["_Answer"],
-    settings: Mapping[UUID, Mapping[str, policies.Value]],
+    settings: Mapping[Key, Mapping[str, policies.Value]],
     *,
     now: datetime,
 ) -> dict[UUID, tuple[Neighbor, ...]]:
-    rows = {one.candidate.row.id: one.candidate for one in answers}
+    rows = {one.candidate.id: one.candidate for one in answers}
     return neighbors_of(
         caller=caller,
         query=query,
         around={
-            key: places(one.context.around, before=one.context.before) if one.context else {}
+            key: places(
+                [UUID(bytes=near) for near in one.context.around], before=one.context.before
+            )
+            if one.context
+            else {}
             for key, one in rows.items()
         },
         characters={
-            key: int(settings[one.row.namespace_id][_NEIGHBORS_KEY]) for key, one in rows.items()
+            key: int(settings[one.row.namespace][_NEIGHBORS_KEY]) for key, one in rows.items()
         },
         now=now,
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Answer:
+class _Answer(NamedTuple):
     score: float
     candidate: _Candidate
     relevance: float
     parts: ScoreParts
 
 
-def _place(answer: _Answer) -> tuple[float, UUID]:
+def _place(answer: _Answer) -> tuple[float, Key]:
     # Between equals the newer id decides, so that one question has one answer.
-    return answer.score, answer.candidate.row.id
+    return answer.score, answer.candidate.row.key
 
 
 def _once(answers: Iterable[_Answer]) -> list[_Answer]:
@@ -489,7 +442,7 @@ def _spread_out(answers: Sequence[_Answer], *, most: int) -> list[_Answer]:
     considered = answers[: 2 * most]
     placed = [
         scoring.Placed(
-            id=one.candidate.row.id,
+            id=one.candidate.row.key,
             score=one.score,
             session=one.candidate.row.session_id,
             beside=one.candidate.next_to,
@@ -497,7 +450,7 @@ def _spread_out(answers: Sequence[_Answer], *, most: int) -> list[_Answer]:
         for one in considered
     ]
     return [
-        replace(considered[place], score=score)
+        considered[place]._replace(score=score)
         for place, score in scoring.spread_out(placed, most=most)
     ]
 
@@ -513,41 +466,38 @@ def _weights(settings: Mapping[str, policies.Value]) -> ScoreParts:
 
 
 def _evidence(
-    pool: Sequence[_Candidate], query: RecallQuery, question: _Question, *, now: datetime
+    found: Sequence[_Candidate], query: RecallQuery, question: _Question, *, now: datetime
 ) -> list[Evidence]:
-    likeness = _likeness(pool, question)
-    lengths = [scoring.length(candidate.tokens) for candidate in pool]
+    likeness = _likeness(found, question)
+    tokens = [one.tokens for one in found]
+    lengths = [scoring.length(line) for line in tokens]
     mean_length = {
         kind: _mean(
-            length
-            for candidate, length in zip(pool, lengths, strict=True)
-            if candidate.is_in_session is kind
+            length for one, length in zip(found, lengths, strict=True) if one.is_in_session is kind
         )
         for kind in (True, False)
     }
-    words = {tag: code_tokens(tag) for candidate in pool for tag in candidate.row.tags}
-    names = {one.row.author_name: code_tokens(one.row.author_name) for one in pool}
+    tag_match = _tag_match(question.terms)
     evidence = []
-    for candidate, length in zip(pool, lengths, strict=True):
+    for candidate, line, length in zip(found, tokens, lengths, strict=True):
         row = candidate.row
-        found = scoring.occurrences(question.telling, candidate.tokens)
-        alone, together = likeness.get(row.id, (None, None))
-        tags = [words[tag] for tag in row.tags]
+        occurring = scoring.occurrences(question.telling, line)
+        alone, together = likeness.get(row.key, (None, None))
         one = Evidence(
             vector=_cosine(row, question.vector),
             alone=alone,
             together=together,
             text=scoring.bm25(
-                found,
+                occurring,
                 weights=question.weights,
                 length=length,
                 mean_length=mean_length[candidate.is_in_session],
             ),
-            coverage=scoring.coverage(question.telling, found, weights=question.weights),
+            coverage=scoring.coverage(question.telling, occurring, weights=question.weights),
             exact=float("name" in candidate.found_by),
             temporal=question.time.alignment(row.created_at, row.content),
             asks=scoring.asks(row.content),
-            tags=scoring.tag_match(question.terms, [*tags, names[row.author_name]]),
+            tags=tag_match(tuple(row.tags), row.author_name),
             scope=_affinity(row, query),
             importance=_importance(row),
             confidence=row.confidence,
@@ -557,25 +507,35 @@ def _evidence(
     return evidence
 
 
-def _likeness(pool: Sequence[_Candidate], question: _Question) -> dict[UUID, tuple[float, float]]:
+def _tag_match(terms: Sequence[str]) -> Callable[[tuple[str, ...], str], float]:
+    """Return how well the question names tags or an author, each of them looked at once."""
+
+    @cache
+    def match(tags: tuple[str, ...], author: str) -> float:
+        return scoring.tag_match(terms, [*(words(tag) for tag in tags), words(author)])
+
+    words = cache(code_tokens)
+    return match
+
+
+def _likeness(found: Sequence[_Candidate], question: _Question) -> dict[Key, tuple[float, float]]:
     """Compare the question with the likeliest candidates word by word, alone and with neighbors."""
     if question.words is None:
         return {}
     fit = {
-        one.row.id: one.context
-        for one in sorted(
-            pool, key=lambda one: one.row.distance if one.row.distance is not None else 2.0
-        )
+        one.row.key: one.context
+        for one in sorted(found, key=lambda one: _distance(one.row))
         if one.context is not None and one.context.fingerprint == question.words_fingerprint
     }
-    chosen = dict(list(fit.items())[:_COMPARED_WORDWISE])
-    missing = {key for context in chosen.values() for key in context.around} - set(fit)
-    beside = _contexts(missing) if missing else {}
-    packed = {key: bytes(context.words) for key, context in (*fit.items(), *beside.items())}
-    wanted = {*chosen, *(key for context in chosen.values() for key in context.around)}
+    chosen = dict(islice(fit.items(), _COMPARED_WORDWISE))
+    wanted = {key for context in chosen.values() for key in context.around} | set(chosen)
+    packed = {key: fit[key].words for key in wanted if key in fit}
+    missing = wanted - set(fit)
+    if missing:
+        packed |= pool.packed_words(missing, fingerprint=question.words_fingerprint)
     return wordwise.likeness(
         question.words,
-        {key: packed[key] for key in wanted if key in packed},
+        packed,
         around={key: context.steps for key, context in chosen.items()},
     )
 
@@ -585,50 +545,62 @@ def _mean(values: Iterable[float]) -> float:
     return sum(some) / max(len(some), 1)
 
 
-def _importance(row: _Row) -> float:
+def _importance(row: Row) -> float:
     """Return a memory's importance; a failure that nobody resolved matters as much as anything."""
     if row.memory_type == MemoryType.FAILURE and row.state == Memory.State.ACTIVE:
         return _UNRESOLVED_FAILURE
     return row.importance
 
 
-def _cosine(row: _Row, vector: QuestionVector | None) -> float | None:
+def _cosine(row: Row, vector: QuestionVector | None) -> float | None:
     if vector is None or row.fingerprint != vector.fingerprint:
         return None
     return None if row.distance is None else 1.0 - row.distance
 
 
-def _affinity(row: _Row, query: RecallQuery) -> float:
+def _affinity(row: Row, query: RecallQuery) -> float:
     """Return how close a memory's scope is to the question's: branch, repository, namespace."""
     if query.branch and row.branch == query.branch:
         return 1.0
-    if query.repository_id is not None and row.repository_id == query.repository_id:
+    if query.repository_id is not None and row.repository == query.repository_id.bytes:
         return 0.5
     return 0.0
 
 
 # --- Around the hits ------------------------------------------------------------------------------
 def _expansion(
-    caller: Caller, query: RecallQuery, hits: Sequence[RecallHit], *, now: datetime
+    caller: Caller,
+    query: RecallQuery,
+    condition: Condition,
+    hits: Sequence[RecallHit],
+    *,
+    now: datetime,
 ) -> list[RecallHit]:
     """Return neighbors of the hits that the question's filters allow, at most `k` more."""
 
     def allowed(numbers: Collection[int]) -> dict[int, StoredMemory]:
-        found = _memories(caller, query, Q(number__in=numbers), now=now)
+        found = _memories(caller, query, condition, numbers=numbers, now=now)
         return {memory.number: memory for memory in found.values()}
 
     return links.neighbors(hits, depth=query.expansion_depth, allowed=allowed, limit=query.k)
 
 
 def _memories(
-    caller: Caller, query: RecallQuery, wanted: Q, *, now: datetime
+    caller: Caller,
+    query: RecallQuery,
+    condition: Condition,
+    *,
+    keys: Collection[Key] = (),
+    numbers: Collection[int] = (),
+    now: datetime,
 ) -> dict[UUID, StoredMemory]:
     """Return memories that the filters allow, as they read now, or read at `as_of`."""
-    rows = answering(caller=caller, query=query, namespace_ids=query.namespace_ids, now=now)
-    memories = {row.pk: stored(row, now=now) for row in shown(rows.filter(wanted))}
+    if not keys and not numbers:
+        return {}
+    memories = pool.stored_memories(condition, keys=keys, numbers=numbers, now=now)
     if query.as_of is None:
         return memories
-    then = as_of(rows.filter(pk__in=memories), caller=caller, at=query.as_of)
+    then = as_of(Memory.objects.filter(pk__in=memories), caller=caller, at=query.as_of)
     return {
         key: _as_it_read(memory, then[key])
         for key, memory in memories.items()

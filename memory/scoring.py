@@ -6,11 +6,10 @@ the numbers stand.
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from operator import attrgetter, mul
-from uuid import UUID
 
 from memory.values import ScoreParts
 
@@ -208,10 +207,10 @@ def _compared(pool: Sequence[Evidence]) -> list[float]:
 class Placed:
     """A scored memory among others: its session, empty for none, and who stands beside it there."""
 
-    id: UUID
+    id: Hashable
     score: float
     session: str
-    beside: Collection[UUID]
+    beside: Collection[Hashable]
 
 
 def spread_out(ranked: Sequence[Placed], *, most: int) -> list[tuple[int, float]]:

@@ -27,6 +27,7 @@ from graph.queries.edges import (
     memories_linked_to,
     neighbors,
     parents_of,
+    ties_of,
     traverse,
 )
 from graph.queries.groups import (
@@ -117,6 +118,7 @@ __all__ = [
     "scores_of",
     "symbols_named",
     "symbols_to_embed",
+    "ties_of",
     "traverse",
     "tree",
     "uses_of_externals",

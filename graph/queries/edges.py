@@ -124,16 +124,16 @@ def links_of(
     *, namespace_id: UUID, vertices: Collection[int], limit: int = 100
 ) -> tuple[Edge, ...]:
     """Return the ties between memories and code, or among memories, at some vertices. One query."""
-    rows = _edge_rows(
-        view=LIVE,
-        namespace_id=namespace_id,
-        vertices=vertices,
-        direction=Direction.BOTH,
-        labels=[LINK_LABEL],
-        minimum_confidence=0.0,
-        limit=limit,
-    )
+    rows = _link_rows(namespace_id, vertices, limit)
     return tuple(dict.fromkeys(row.edge(None) for row in rows))
+
+
+def ties_of(
+    *, namespace_id: UUID, vertices: Collection[int], limit: int = 100
+) -> list[tuple[int, int, float]]:
+    """Return what `links_of` does as (source, target, weight), which is made sooner. One query."""
+    rows = _link_rows(namespace_id, vertices, limit)
+    return list(dict.fromkeys((row.source, row.target, row.confidence) for row in rows))
 
 
 def memories_linked_to(
@@ -219,6 +219,18 @@ def traverse(
         wanted = [row for row in rows if kinds is None or {row.kind, row.label} & set(kinds)]
         frontier = walk.advance(wanted, depth=depth, room=room)
     return walk.traversal(algorithm)
+
+
+def _link_rows(namespace_id: UUID, vertices: Collection[int], limit: int) -> list["_EdgeRow"]:
+    return _edge_rows(
+        view=LIVE,
+        namespace_id=namespace_id,
+        vertices=vertices,
+        direction=Direction.BOTH,
+        labels=[LINK_LABEL],
+        minimum_confidence=0.0,
+        limit=limit,
+    )
 
 
 class _EdgeRow(NamedTuple):

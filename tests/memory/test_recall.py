@@ -278,5 +278,5 @@ def test_impact_names_the_code_a_hit_is_tied_to(store: Store, ask: Ask, reposito
 
 def test_recall_needs_few_queries(store: Store, ask: Ask, django_assert_max_num_queries):
     store("Retry webhooks with backoff.")
-    with django_assert_max_num_queries(12):
+    with django_assert_max_num_queries(10):
         ask("retry webhooks")
