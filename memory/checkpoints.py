@@ -140,15 +140,13 @@ def last_session(
     caller: Caller,
     namespace_ids: Iterable[UUID],
     repository_id: UUID | None = None,
-    before: datetime | None = None,
+    but: UUID | None = None,
 ) -> OwnSession | None:
-    """Return the caller's last session that ended, or that began before a time."""
-    rows = _own_sessions(caller, namespace_ids)
+    """Return the caller's last session that ended, other than the one that asks."""
+    rows = _own_sessions(caller, namespace_ids).filter(ended_at__isnull=False)
     if repository_id is not None:
         rows = rows.filter(repository_id=repository_id)
-    ended = Q(ended_at__isnull=False)
-    rows = rows.filter(ended | Q(started_at__lt=before)) if before else rows.filter(ended)
-    found = rows.order_by("-last_event_at").first()
+    found = rows.exclude(Q(pk=but)).order_by("-last_event_at").first()
     return None if found is None else own(found)
 
 

@@ -122,7 +122,6 @@ def write_handoff(
         "author_id": caller.user_id,
         "to_user_id": to_user_id,
         "is_shared": is_shared,
-        "session_id": _own_session(caller, namespace_id, session_id),
         "is_automatic": False,
         **_texts(clean.baton),
     }
@@ -132,6 +131,7 @@ def write_handoff(
             row = Handoff.objects.create(
                 repository_id=repository_id,
                 branch=branch,
+                session_id=_own_session(caller, namespace_id, session_id),
                 work_item_id=work_item_id,
                 agent=agent[:_LONGEST_AGENT],
                 created_at=now,

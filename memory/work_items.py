@@ -29,6 +29,7 @@ State = WorkItem.State
 MAXIMUM_LISTED: Final = 50
 LONGEST_TITLE: Final = 200
 LONGEST_BRANCH: Final = 255
+UNDER_WAY: Final = (State.OPEN, State.PAUSED)
 
 _ENDED: Final = (State.DONE, State.CANCELLED)
 
@@ -176,7 +177,7 @@ def list_items(
     caller: Caller,
     namespace_ids: Iterable[UUID],
     repository_id: UUID | None = None,
-    states: Collection[str] = (State.OPEN, State.PAUSED),
+    states: Collection[str] = UNDER_WAY,
     limit: int = 20,
 ) -> list[WorkValue]:
     """Return the items of a scope that the caller sees, moved on last first. One query."""
@@ -248,7 +249,7 @@ def _mine_of_that_title(
         owner_id=caller.user_id,
         namespace_id=namespace_id,
         title__iexact=title,
-        state__in=[State.OPEN, State.PAUSED],
+        state__in=UNDER_WAY,
     )
     return rows.order_by("-updated_at").first()
 

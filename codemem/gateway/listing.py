@@ -1,9 +1,12 @@
 """What an agent is shown of the tools: the sets it asks for, in schemas as short as can be.
 
 What is listed costs every session its context, so constraints that the server checks anyway, empty
-defaults and repeated descriptions are left out. Every tool can be called, listed or not.
+defaults and repeated descriptions are left out. Every tool can be called, listed or not, and takes
+all of its arguments; the core set names the usual ones, and leaves where a call is meant to the
+connection, the instructions and the error that asks for it.
 """
 
+import re
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
@@ -12,7 +15,7 @@ from codemem.gateway import tool
 from codemem.gateway.errors import ArgumentsInvalid
 from codemem.gateway.tool import Tool, Toolset
 
-DEFAULT: Final = frozenset({Toolset.MEMORY, Toolset.CODE, Toolset.REVIEW})
+DEFAULT: Final = frozenset({Toolset.MEMORY, Toolset.CODE, Toolset.REVIEW, Toolset.SESSIONS})
 
 _CORE = "core"
 _ALL = "all"
@@ -20,6 +23,8 @@ _ALL = "all"
 _PLACES = ("namespace", "repository", "ref")
 _CHECKED_BY_US = frozenset({"minLength", "maxLength", "minItems", "maxItems"})
 _DEFINITION = "#/$defs/"
+_BOUNDS = frozenset({"minimum", "maximum"})
+_RANGE = re.compile(r"(?:[A-Z][a-z ]+, )?\d+ to \d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,13 +64,14 @@ def listed(selection: Selection) -> tuple[dict[str, Any], ...]:
         core = (item for item in tool.registry().values() if item.is_core)
         return tuple(_wire(item, names=item.core) for item in core)
     return tuple(
-        _wire(item, names=tuple(item.arguments.model_fields))
+        _wire(item, names=())
         for item in tool.registry().values()
         if item.toolset in selection.toolsets
     )
 
 
 def _wire(item: Tool, *, names: tuple[str, ...]) -> dict[str, Any]:
+    """Return a tool as it is listed, with these arguments, or with all and where it is meant."""
     wire: dict[str, Any] = {
         "name": item.name,
         "description": item.description,
@@ -92,11 +98,11 @@ def _schema(schema: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
     properties = {
         name: _short(value, definitions)
         for name, value in schema.get("properties", {}).items()
-        if name in names or name in _PLACES
+        if name in names or not names
     }
     # Places last, and without a word: an agent rarely needs them.
     places = {name: {"type": "string"} for name in _PLACES if properties.pop(name, None)}
-    short = {key: value for key, value in schema.items() if key not in {"$defs", "properties"}}
+    short = {key: value for key, value in schema.items() if key in {"type", "required"}}
     return {**short, "properties": properties | places}
 
 
@@ -110,12 +116,14 @@ def _short(node: Any, definitions: dict[str, Any]) -> Any:
         definition = definitions[node["$ref"].removeprefix(_DEFINITION)]
         beside = {key: value for key, value in node.items() if key != "$ref"}
         return _short({**definition, **beside}, definitions)
+    # Some clients drop bounds from schemas; where the description names them, once is enough.
+    is_said = bool(_RANGE.match(str(node.get("description", ""))))
     return {
         key: {name: _short(part, definitions) for name, part in value.items()}
         if key == "properties"
         else _short(value, definitions)
         for key, value in node.items()
-        if not _is_left_out(key, value)
+        if not (_is_left_out(key, value) or (is_said and key in _BOUNDS))
     }
 
 

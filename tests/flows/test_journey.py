@@ -190,6 +190,12 @@ def _every_call() -> dict[str, dict[str, Any]]:
         "list_findings": {},
         "get_metrics": {},
         "review_diff": {"diff": "--- a/shop/web.py\n+++ b/shop/web.py\n@@ -1 +1 @@\n-\n+#\n"},
+        "session_checkpoint": {"session_id": "s-1", "summary": "Begun."},
+        "session_context": {},
+        "handoff": {},
+        "work": {},
+        "mark_decision": {"decision": "Cents are whole.", "rationale": "They add up."},
+        "mark_requirement": {"requirement": "Refunds take a day at most."},
         "codemem_status": {},
         "list_namespaces": {},
     }

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
-from tests.gateway.team import DECISION, Team, remember
+from tests.gateway.team import DECISION, LEFT, WORK, Team, remember
 
 NOBODYS_ID = UUID("01920000-0000-7000-8000-00000000dead")
 CHARGE = "sym:app/billing.py#charge"
@@ -162,6 +162,35 @@ EXAMPLES: Mapping[str, Example] = {
     "questions": Example(
         lambda _team: dict(PLACE),
         {"action": "ask"},
+    ),
+    "session_checkpoint": Example(
+        lambda _team: {**PLACE, "session_id": "session-1", "summary": "Half done.", "done": ["a"]},
+        {"summary": "x" * 9_000},
+        writes=True,
+    ),
+    "session_context": Example(lambda _team: dict(PLACE), {"k": 51}),
+    # The same texts to the same reader are the same handoff, in whatever session.
+    "handoff": Example(
+        lambda _team: {**PLACE, "operation": "write", "summary": LEFT},
+        {"to": "nobody"},
+        writes=True,
+    ),
+    "work": Example(
+        lambda _team: {**PLACE, "operation": "open", "title": WORK},
+        {"title": " "},
+        writes=True,
+    ),
+    "mark_decision": Example(
+        lambda _team: {**PLACE, "decision": DECISION, "rationale": "Cents add up."},
+        {"rationale": " "},
+        lambda team: {"supersedes": ([str(team.note)], [str(NOBODYS_ID)])},
+        writes=True,
+    ),
+    "mark_requirement": Example(
+        lambda _team: {**PLACE, "requirement": DECISION, "kind": "constraint"},
+        {"kind": "wish"},
+        lambda team: {"supersedes": ([str(team.note)], [str(NOBODYS_ID)])},
+        writes=True,
     ),
     "mark_memory": Example(
         lambda team: {"id": str(team.decision), "mark": "pin"},

@@ -14,8 +14,11 @@ from graph.models import Repository
 from graph.values import EdgeKind, NodeKind, Snapshot
 from indexing.crossing.services import link_crossing
 from indexing.models import Endpoint
-from memory.models import ConsolidationRun, Memory
+from memory.baton import Baton
+from memory.handoffs import write_handoff
+from memory.models import ConsolidationRun, Memory, Session
 from memory.services import propose, store_memory
+from memory.work_items import WorkTexts, open_item
 from tests import factories
 from tests.factories import NOW
 from tests.gateway.past import give_past
@@ -23,6 +26,8 @@ from tests.gateway.past import give_past
 FOREIGN_WORD = "quagga"
 DECISION = "Invoice totals are whole cents: app/billing.py rounds once, in Invoice.total."
 NOTE = "The checkout page may charge a customer only once per invoice."
+LEFT = "Rounding is done; the tests of refunds are not."
+WORK = "Refunds as negative charges"
 FOREIGN_NOTE = "The quagga combination is kept by quagga.open_safe in quagga/safe.py."
 
 
@@ -42,6 +47,8 @@ class Team:
     proposal: UUID
     run: UUID
     summary: UUID
+    handoff: UUID
+    work: UUID
     foreign_namespace: Namespace
     foreign_repository: Repository
     foreign_note: UUID
@@ -85,6 +92,8 @@ def make_team() -> Team:
         proposal=proposed(namespace, decision, note),
         run=waiting(namespace),
         summary=summarized(writer, repository, decision, note),
+        handoff=left(owner, repository),
+        work=begun(owner, repository),
         foreign_namespace=foreign,
         foreign_repository=vault,
         foreign_note=remember(outsider, vault, FOREIGN_NOTE),
@@ -163,6 +172,38 @@ def waiting(namespace: Namespace) -> UUID:
         namespace=namespace, cycle="decay", is_dry=True, asked_by="mary", started_at=NOW
     )
     return run.pk
+
+
+def left(user: User, repository: Repository) -> UUID:
+    """Have a handoff wait for its author, whose only live session is `session-1`."""
+    Session.objects.create(
+        namespace_id=repository.namespace_id,
+        repository=repository,
+        user=user,
+        agent="claude-code",
+        client_session_id="session-1",
+        started_at=NOW,
+        last_event_at=NOW,
+    )
+    written = write_handoff(
+        caller=factories.caller_of(user),
+        namespace_id=repository.namespace_id,
+        repository_id=repository.pk,
+        baton=Baton(summary=LEFT),
+        now=NOW,
+    )
+    return written.id
+
+
+def begun(user: User, repository: Repository) -> UUID:
+    item = open_item(
+        caller=factories.caller_of(user),
+        namespace_id=repository.namespace_id,
+        repository_id=repository.pk,
+        texts=WorkTexts(title=WORK),
+        now=NOW,
+    )
+    return item.id
 
 
 def summarized(user: User, repository: Repository, *memory_ids: UUID) -> UUID:

@@ -77,11 +77,13 @@ def test_the_core_tools_ask_to_be_loaded_at_once_wherever_they_are_listed(token:
     assert core == {
         "get_symbol_graph",
         "get_symbol_info",
+        "handoff",
         "recall",
         "review_diff",
         "search_code",
+        "session_checkpoint",
+        "session_context",
         "store_memory",
-        "test_impact",
     }
     usual = listed(token)
     asking = {item["name"] for item in usual if item.get("_meta", {}).get("anthropic/alwaysLoad")}
@@ -117,10 +119,12 @@ def test_a_toolset_that_does_not_exist_is_named_with_those_that_do(token: str) -
     assert "'magic'; there are: memory, code" in answer.json()["error"]["message"]
 
 
-def test_every_schema_is_closed_and_says_nothing_twice(token: str) -> None:
+def test_every_schema_names_all_arguments_and_says_nothing_twice(token: str) -> None:
     for item in listed(token, "all"):
         assert item["inputSchema"]["type"] == "object"
-        assert item["inputSchema"]["additionalProperties"] is False
+        # By their wire names, such as `from`. A misspelt one is refused by the server.
+        takes = tool.find_tool(item["name"]).input_schema["properties"]
+        assert item["inputSchema"]["properties"].keys() == takes.keys()
         for word in ('"null"', "$ref", "$defs", "maxLength", '"default":""'):
             assert word not in dumps(item)
         assert item["description"]

@@ -429,7 +429,7 @@ class QuestionsResult(Result):
     answer: MemoryEntry | None = None
 
 
-@tool(Toolset.MEMORY, reads_only=False)
+@tool(Toolset.CURATION, reads_only=False)
 def questions(call: Call, arguments: QuestionsArguments) -> QuestionsResult:
     """List what nobody knew yet, ask the team or one person, or answer: the answer becomes a memory
     and the question is resolved. Ask when recall had nothing and guessing would be costly.

@@ -56,7 +56,7 @@ class ImportantResult(Result):
     note: str | None = None
 
 
-@tool(Toolset.CODE, reads_only=True)
+@tool(Toolset.ARCHITECTURE, reads_only=True)
 def find_important_nodes(call: Call, arguments: ImportantArguments) -> ImportantResult:
     """List the files and symbols that most of the repository rests on (PageRank over calls,
     imports, references and inheritance), highest first. Where to read first, and where to be most
@@ -224,7 +224,7 @@ class TestImpactResult(CodeResult):
     truncated: bool
 
 
-@tool(Toolset.REVIEW, reads_only=True, core=("symbols",))
+@tool(Toolset.REVIEW, reads_only=True)
 def test_impact(call: Call, arguments: TestImpactArguments) -> TestImpactResult:
     """List the tests that depend on some symbols or files, the nearest first: what to run after you
     have changed them.

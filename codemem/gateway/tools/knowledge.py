@@ -136,7 +136,7 @@ class ChainResult(Result):
     truncated: bool
 
 
-@tool(Toolset.MEMORY, reads_only=True)
+@tool(Toolset.HISTORY, reads_only=True)
 def get_decision_chain(call: Call, arguments: ChainArguments) -> ChainResult:
     """Show how a decision came about: the decisions, rules and requirements about a file, symbol or
     topic (or around one memory) with their rationale, what superseded what and what led to what,

@@ -142,7 +142,7 @@ class RecallResult(Result):
 @tool(
     Toolset.MEMORY,
     reads_only=True,
-    core=("query", "mode", "k", "memory_type", "tags", "as_of", "paths", "max_tokens"),
+    core=("query", "mode", "k", "memory_type", "paths", "max_tokens"),
 )
 def recall(call: Call, arguments: RecallArguments) -> RecallResult:
     """Ask what the team knows: decisions, rules, known failures and fixes, preferences. Use it

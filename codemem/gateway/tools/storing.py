@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
@@ -61,8 +62,8 @@ class Evidence(Part):
 # --- store_memory ---------------------------------------------------------------------------------
 class StoreArguments(Arguments):
     content: str = Field(
-        description=f"One self-contained statement, at most {settings.MAXIMUM_MEMORY_CHARACTERS}"
-        " characters. Name files and symbols it is about; they are linked."
+        description="One self-contained statement. Name files and symbols it is about; they are"
+        f" linked. At most {settings.MAXIMUM_MEMORY_CHARACTERS} characters."
     )
     memory_type: MemoryType = MemoryType.CONTEXT
     rationale: str = Field("", description="Why.")
@@ -71,8 +72,8 @@ class StoreArguments(Arguments):
     evidence: list[Evidence] = Field([], description="What shows it.")
     anchors: list[str] = Field(
         [],
-        description="Code it rests on; you learn when that changes: src/a.py, src/a.py:10-20,"
-        " sym:src/a.py#f, pkg:pypi:x; each maybe @<commit>.",
+        description="Code it rests on; you learn when that changes: src/a.py:10-20,"
+        " sym:src/a.py#f, pkg:pypi:x.",
     )
     importance: Share = Field(0.5, description="0 to 1.")
     confidence: Share = 1.0
@@ -140,10 +141,8 @@ class StoreResult(StoredView):
         "rationale",
         "anchors",
         "tags",
-        "links",
         "supersedes",
         "visibility",
-        "importance",
     ),
 )
 def store_memory(call: Call, arguments: StoreArguments) -> StoreResult:
@@ -152,16 +151,20 @@ def store_memory(call: Call, arguments: StoreArguments) -> StoreResult:
     what the code says itself. The same is stored once; what is close to it or contradicts it is
     reported: store it again with `supersedes` if it replaces that. Secrets are taken out.
     """
-    namespace, repository = _place(call, arguments)
+    return stored_by(call, arguments)
+
+
+def stored_by(call: Call, arguments: StoreArguments) -> StoreResult:
+    """Store what a call says, for every tool by which a memory comes to be."""
+    place = place_to_write(call, arguments)
     outcome = services.store_new(
         caller=call.caller,
-        namespace_id=namespace.id,
-        new=_new_memory(call, arguments, repository),
+        namespace_id=place.namespace.id,
+        new=_new_memory(call, arguments, place.repository),
         now=call.now,
     )
     return StoreResult(
-        scope=scopes.echo(repository or namespace, branch=outcome.memory.branch or None),
-        **_shown(outcome),
+        scope=scopes.echo(place.where, branch=outcome.memory.branch or None), **_shown(outcome)
     )
 
 
@@ -191,18 +194,18 @@ def store_memories(call: Call, arguments: StoreManyArguments) -> StoreManyResult
     """Remember up to 20 things at once, as at the end of a session. Each item has an outcome of its
     own; one that is refused loses none of the others, and sending all of them again is safe.
     """
-    namespace, repository = _place(call, arguments)
-    news = [_item_or_reason(call, item, repository) for item in arguments.items]
+    place = place_to_write(call, arguments)
+    news = [_item_or_reason(call, item, place.repository) for item in arguments.items]
     outcomes = iter(
         services.store_memories(
             caller=call.caller,
-            namespace_id=namespace.id,
+            namespace_id=place.namespace.id,
             items=[new for new in news if isinstance(new, NewMemory)],
             now=call.now,
         )
     )
     return StoreManyResult(
-        scope=scopes.echo(repository or namespace),
+        scope=scopes.echo(place.where),
         results=[
             _rejected(index, new) if isinstance(new, str) else _item(index, next(outcomes))
             for index, new in enumerate(news)
@@ -211,11 +214,22 @@ def store_memories(call: Call, arguments: StoreManyArguments) -> StoreManyResult
 
 
 # --- Parts ----------------------------------------------------------------------------------------
-def _place(
-    call: Call, arguments: Arguments
-) -> tuple[scopes.NamespaceScope, scopes.RepositoryScope | None]:
+@dataclass(frozen=True, slots=True)
+class PlaceToWrite:
+    """Where a call writes: the namespace that was named, and the repository if it names one."""
+
+    namespace: scopes.NamespaceScope
+    repository: scopes.RepositoryScope | None
+
+    @property
+    def where(self) -> scopes.NamespaceScope | scopes.RepositoryScope:
+        return self.repository or self.namespace
+
+
+def place_to_write(call: Call, arguments: Arguments) -> PlaceToWrite:
+    """Return where a call writes; raise ScopeNeeded, NotFound, RightMissing."""
     namespace = scopes.namespace_for_write(call, arguments, Action.WRITE_MEMORY)
-    return namespace, scopes.find_repository(call, arguments, namespaces=(namespace,))
+    return PlaceToWrite(namespace, scopes.find_repository(call, arguments, namespaces=(namespace,)))
 
 
 def _new_memory(

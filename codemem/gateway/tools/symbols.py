@@ -115,7 +115,7 @@ class SearchResult(Result):
     note: str | None = None
 
 
-@tool(Toolset.CODE, reads_only=True, core=("query", "k", "mode", "kind", "path_prefix", "files"))
+@tool(Toolset.CODE, reads_only=True, core=("query", "k", "mode", "path_prefix", "files"))
 def search_code(call: Call, arguments: SearchArguments) -> SearchResult:
     """Find symbols and sections of documents by what they are called or what they do. Use it when
     you do not know the name to look for: `text` matches words of names, signatures and
@@ -336,7 +336,7 @@ class TraverseResult(CodeResult):
     truncated: bool
 
 
-@tool(Toolset.CODE, reads_only=True)
+@tool(Toolset.ARCHITECTURE, reads_only=True)
 def graph_traverse(call: Call, arguments: TraverseArguments) -> TraverseResult:
     """Walk from one symbol, file or memory over code and memory edges; each visit says by which
     edge it was reached. For the dependents of a symbol get_symbol_graph is shorter. With `at`: over
