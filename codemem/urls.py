@@ -18,6 +18,7 @@ from codemem.gateway import (
     rest,
     reviews,
     runs,
+    sessions,
     webhooks,
     worktrees,
 )
@@ -28,6 +29,8 @@ rest.api.add_router("/embedding", reembedding.embedding_router())
 rest.api.add_router("/runs", runs.runs_router())
 rest.api.add_router("/namespaces", namespace_settings.settings_router())
 rest.api.add_router("/erasures", erasures.erasures_router())
+rest.api.add_router("/sessions", sessions.sessions_router())
+rest.api.add_router("/capture", sessions.capture_router())
 rest.api.add_router("", portability.portability_router())
 rest.api.add_router("/worktrees", worktrees.worktrees_router())
 

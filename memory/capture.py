@@ -17,7 +17,7 @@ from codemem.accounts.models import Namespace
 from codemem.accounts.values import PERMISSIONS, Action, Caller
 from graph import queries as graph
 from graph.values import RepositoryValue
-from memory import checkpoints, opening
+from memory import asides, checkpoints, opening
 from memory.baton import Baton
 from memory.events import Checkout, Doing, EventKind, HookAnswer, HookEvent, Start, ToolUse
 from memory.models import CaptureRule, Checkpoint, Observation, Session
@@ -97,14 +97,21 @@ def receive(
 
 def rules_of(session: Session) -> Rules:
     """Return what holds for a session's events; reads no row that came with the session."""
-    policy = str(policies.held_in(session.namespace.settings, "capture.ignored_paths").popitem()[1])
-    globs = [glob.strip() for glob in policy.split(",")]
+    key = "capture.ignored_paths"
+    policy = policies.held_in(session.namespace.settings, key)[key]
+    globs = [glob.strip() for glob in str(policy).split(",")]
     return Rules(
         root=session.directory,
         ignored=tuple(glob for glob in (*globs, *_rule_of(session)) if glob),
         is_metadata=session.capture != Capture.FULL,
         started_at=session.started_at,
     )
+
+
+def strictest(*modes: str) -> Capture:
+    """Return the mode that keeps least; a blank one does not count."""
+    ranks = [_STRICTNESS.index(Capture(mode)) for mode in modes if mode]
+    return _STRICTNESS[max(ranks, default=0)]
 
 
 def _require_scope(caller: Caller) -> None:
@@ -215,7 +222,7 @@ def _opened(
         token_id=caller.token_id,
         agent=event.agent[:40],
         client_session_id=event.session_id[:200],
-        capture=_strictest(str(held["capture.mode"]), rule.mode if rule else "", wanted),
+        capture=strictest(str(held["capture.mode"]), rule.mode if rule else "", wanted),
         is_shared=bool(held["capture.is_shared"]),
         continues=_continued(caller, event, place),
         started_at=at,
@@ -256,11 +263,6 @@ def _told(event: HookEvent) -> dict[str, str]:
     return {name: storable(value) for name, value in told.items() if value}
 
 
-def _strictest(*modes: str) -> Capture:
-    ranks = [_STRICTNESS.index(Capture(mode)) for mode in modes if mode]
-    return _STRICTNESS[max(ranks, default=0)]
-
-
 def _rule_of(session: Session) -> Sequence[str]:
     rule = getattr(session.repository, "capture_rule", None) if session.repository else None
     return rule.ignored_paths if rule else ()
@@ -268,7 +270,7 @@ def _rule_of(session: Session) -> Sequence[str]:
 
 def _narrow(session: Session, wanted: Capture) -> None:
     """Have a session that became private in the middle stay so; nothing ever widens it."""
-    narrowed = _strictest(session.capture, wanted)
+    narrowed = strictest(session.capture, wanted)
     if narrowed != session.capture:
         session.capture = narrowed
         Session.objects.filter(pk=session.pk).update(capture=narrowed)
@@ -472,7 +474,19 @@ def _answer(
                     caller=caller, session=session, start=event.start or Start.STARTUP, now=now
                 )
                 answer = replace(answer, context=context)
+            case EventKind.PROMPT:
+                context = asides.beside_prompt(
+                    caller=caller, session=session, prompt=event.prompt, now=now
+                )
+                answer = replace(answer, context=context)
+            case EventKind.TOOL_START if (tool := tool_inside(session, event)) is not None:
+                told = asides.before_edit(caller=caller, session=session, tool=tool, now=now)
+                answer = replace(answer, context=_joined(answer.context, told))
     return answer
+
+
+def _joined(*parts: str) -> str:
+    return "\n".join(part for part in parts if part)
 
 
 def tool_inside(session: Session, event: HookEvent) -> ToolUse | None:

@@ -5,6 +5,7 @@ alone, or the namespace's members' where it is shared.
 """
 
 import contextlib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from uuid import UUID
@@ -15,11 +16,12 @@ from django.db.models import F, Q, QuerySet
 from django.db.models.expressions import RawSQL
 
 from codemem import policies
+from codemem.accounts import services as accounts
 from codemem.accounts.models import Namespace
 from codemem.accounts.values import Action, Caller
 from codemem.words import query_terms, to_or_tsquery
-from memory.capture import SILENCE
-from memory.models import Checkpoint, Injection, Observation, Session
+from memory.capture import SILENCE, strictest
+from memory.models import CaptureRule, Checkpoint, Injection, Observation, Session
 
 _SILENT_AFTER = timedelta(minutes=30)
 _UNFINISHED_AFTER = timedelta(minutes=2)
@@ -94,6 +96,15 @@ class InjectionValue:
     score: float | None
     size_tokens: int
     shown_at: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuleValue:
+    """What a repository lets be captured: the mode that holds, its own globs, who said so."""
+
+    mode: str
+    ignored_paths: tuple[str, ...]
+    changed_by: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,7 +221,7 @@ def search(
     caller: Caller,
     text: str,
     limit: int,
-    namespace_id: UUID | None = None,
+    namespace_ids: Iterable[UUID],
     repository_id: UUID | None = None,
     since: datetime | None = None,
 ) -> list[Found]:
@@ -220,11 +231,9 @@ def search(
         return []
     rows = Observation.objects.filter(
         visible_to(caller, prefix="session__"),
-        namespace_id__in=caller.namespaces_for(Action.READ_MEMORY),
+        namespace_id__in=list(namespace_ids),
         lexemes=SearchQuery(to_or_tsquery(terms), config="simple", search_type="raw"),
     )
-    if namespace_id is not None:
-        rows = rows.filter(namespace_id=namespace_id)
     if repository_id is not None:
         rows = rows.filter(session__repository_id=repository_id)
     if since is not None:
@@ -262,6 +271,49 @@ def end_session(*, caller: Caller, session_id: UUID, now: datetime) -> SessionVa
     session = _get(caller, Q(pk=session_id, user_id=caller.user_id), session_id)
     Session.objects.filter(pk=session.pk, ended_at=None).update(ended_at=now, end_reason="by hand")
     return _value(_get(caller, Q(pk=session_id), session_id))
+
+
+def capture_rule(*, repository_id: UUID) -> RuleValue:
+    """Return what a repository lets be captured, with what its namespace decides. Two queries."""
+    rule = CaptureRule.objects.filter(repository_id=repository_id).first()
+    settings = Namespace.objects.values_list("settings", flat=True).get(repositories=repository_id)
+    mode = str(policies.held_in(settings, "capture.mode")["capture.mode"])
+    return RuleValue(
+        mode=strictest(mode, rule.mode if rule else ""),
+        ignored_paths=tuple(rule.ignored_paths) if rule else (),
+        changed_by=rule.changed_by if rule else "",
+    )
+
+
+@transaction.atomic
+def change_capture_rule(
+    *,
+    caller: Caller,
+    namespace_id: UUID,
+    repository_id: UUID,
+    mode: str | None,
+    ignored_paths: Sequence[str] | None,
+    now: datetime,
+) -> RuleValue:
+    """Set what is given; sessions that run keep their mode and follow the new globs at once.
+
+    Whether the caller may is asked by whoever names the place. Leaves an audit event.
+    """
+    changes: dict[str, object] = {"mode": mode} if mode else {}
+    if ignored_paths is not None:
+        changes["ignored_paths"] = [glob.replace("\0", "") for glob in ignored_paths]
+    told: dict[str, object] = {"changed_by": caller.username, "changed_at": now}
+    CaptureRule.objects.update_or_create(
+        repository_id=repository_id, defaults={**changes, **told, "namespace_id": namespace_id}
+    )
+    accounts.record(
+        actor=caller.username,
+        action="capture.change",
+        target=str(repository_id),
+        namespace=Namespace.objects.get(pk=namespace_id),
+        detail=changes,
+    )
+    return capture_rule(repository_id=repository_id)
 
 
 def close_silent(*, now: datetime) -> list[UUID]:

@@ -16,6 +16,7 @@ from codemem.gateway.tools import (
     sessions,
     storing,
     symbols,
+    transcripts,
     upkeep,
 )
 
@@ -35,5 +36,6 @@ __all__ = [
     "sessions",
     "storing",
     "symbols",
+    "transcripts",
     "upkeep",
 ]
