@@ -32,6 +32,7 @@ _STRICTNESS = (Capture.FULL, Capture.METADATA, Capture.OFF)
 _TWICE_WITHIN = timedelta(seconds=10)
 _TWICE_WITHIN_WHEN_SPOOLED = timedelta(minutes=2)
 _OLDEST_SPOOLED = timedelta(days=8)
+_SLOWEST_CLOCK = timedelta(hours=1)
 _REMEMBERS_DIRECTORY = timedelta(days=30)
 _TOUCHED_EVERY = timedelta(seconds=60)
 _SUMMARY_CHARACTERS = 16_000
@@ -288,7 +289,7 @@ def _keep(session: Session, events: Sequence[HookEvent], *, now: datetime) -> li
     is_off = session.capture == Capture.OFF
     seen = [] if is_off else [observe(event, rules=rules, at=at) for event, at in pairs]
     wanted = [one for one in seen if one is not None]
-    if not wanted and not _changes_session(session, pairs):
+    if not wanted and not _changes_session(session, pairs, now=now):
         return []
     with transaction.atomic():
         # The lock makes one row of one event that fifty tell at once, and the counts right.
@@ -297,7 +298,7 @@ def _keep(session: Session, events: Sequence[HookEvent], *, now: datetime) -> li
         _write(session, kept, now=now)
         if any(one.kind in _COMPACTIONS for _, one in kept):
             _checkpoint(session, events, now=now)
-        _update(session, pairs, [one for _, one in kept])
+        _update(session, pairs, [one for _, one in kept], now=now)
     return [one for _, one in kept]
 
 
@@ -385,15 +386,22 @@ def _checkpoint(session: Session, events: Sequence[HookEvent], *, now: datetime)
             )
 
 
-def _changes_session(session: Session, pairs: Sequence[tuple[HookEvent, datetime]]) -> bool:
+def _changes_session(
+    session: Session, pairs: Sequence[tuple[HookEvent, datetime]], *, now: datetime
+) -> bool:
     """Tell whether events of which nothing is kept change the session all the same."""
     lasting = (EventKind.SESSION_START, EventKind.SESSION_END, EventKind.COMPACTION_END)
-    is_due = any(at - session.last_event_at >= _TOUCHED_EVERY for _, at in pairs)
+    times = [_heard_at(at, now=now) for _, at in pairs]
+    is_due = max(times) - session.last_event_at >= _TOUCHED_EVERY
     return is_due or any(event.kind in lasting or _reopens(session, event) for event, _ in pairs)
 
 
 def _update(
-    session: Session, pairs: Sequence[tuple[HookEvent, datetime]], kept: Sequence[Observed]
+    session: Session,
+    pairs: Sequence[tuple[HookEvent, datetime]],
+    kept: Sequence[Observed],
+    *,
+    now: datetime,
 ) -> None:
     """Count what was kept, and note the end or the going on of the session. One query."""
     changes: dict[str, object] = {}
@@ -401,7 +409,7 @@ def _update(
         changes |= _passed(session, event, at)
     if kept_title := _title(session, pairs):
         changes["title"] = kept_title
-    last = max(session.last_event_at, *(at for _, at in pairs))
+    last = max(session.last_event_at, *(_heard_at(at, now=now) for _, at in pairs))
     counts = _counts(kept)
     for name, value in changes.items():
         setattr(session, name, value)
@@ -415,7 +423,10 @@ def _update(
 
 def _passed(session: Session, event: HookEvent, at: datetime) -> dict[str, object]:
     if event.kind is EventKind.SESSION_END:
-        return {"ended_at": at, "end_reason": storable(event.reason or "ended")[:40]}
+        return {
+            "ended_at": max(at, session.started_at),
+            "end_reason": storable(event.reason or "ended")[:40],
+        }
     changes: dict[str, object] = {}
     if event.kind is EventKind.SESSION_START:
         changes |= _told(event)
@@ -455,6 +466,11 @@ def _time_of(event: HookEvent, *, now: datetime) -> datetime:
     if said is None or said > now or said < now - _OLDEST_SPOOLED:
         return now
     return said
+
+
+def _heard_at(at: datetime, *, now: datetime) -> datetime:
+    """Return when the session was last heard of: a client's clock that is slow must not end it."""
+    return now if now - at < _SLOWEST_CLOCK else at
 
 
 # --- What is answered --------------------------------------------------------------------------

@@ -102,7 +102,8 @@ def observe(event: HookEvent, *, rules: Rules, at: datetime) -> Observed | None:
     screen = Screen()
     tier, text, limit = _substance(event)
     has_tail = tool is not None and (tool.is_failure or tool.doing is Doing.RUN)
-    paths = paths_of(tool, event, rules) if tool is not None else ()
+    found = paths_of(tool, event, rules) if tool is not None else ()
+    paths = tuple(screen.text(path) for path in found)
     is_bare = rules.is_metadata or _is_outside(tool, paths)
     content = "" if is_bare else _kept(screen, text, limit=limit, has_tail=has_tail)
     command = "" if is_bare or tool is None else _command(screen, tool)
@@ -115,7 +116,7 @@ def observe(event: HookEvent, *, rules: Rules, at: datetime) -> Observed | None:
         tool_use_id=tool.use_id[:200] if tool else "",
         subagent_id=event.subagent_id[:200],
         subagent_type=event.subagent_type[:100],
-        paths=tuple(screen.text(path) for path in paths),
+        paths=paths,
         command=command,
         content=content,
         is_failure=event.kind is EventKind.TOOL_FAILURE or (tool is not None and tool.is_failure),

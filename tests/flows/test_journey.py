@@ -153,6 +153,7 @@ def _every_call() -> dict[str, dict[str, Any]]:
         "merge_memories": {"source_ids": [nobody, nobody], "content": "Both."},
         "mark_memory": {"id": nobody, "mark": "helpful"},
         "memory_history": {"view": "timeline"},
+        "search_sessions": {"query": "cents"},
         "get_decision_chain": {"topic": "cents"},
         "get_node_memories": {"node_id": "checkout"},
         "node_coverage": {},

@@ -83,6 +83,9 @@ EXAMPLES: Mapping[str, Example] = {
         {"items": []},
         writes=True,
     ),
+    "search_sessions": Example(
+        lambda _team: {**PLACE, "query": "rounding of invoices", "limit": 3}, {"limit": 0}
+    ),
     "recall": Example(
         lambda _team: {
             **PLACE,

@@ -154,8 +154,7 @@ _CODEX_EVENTS: Final = tuple(
 _GEMINI_EVENTS: Final = (
     ("SessionStart", "open"),
     ("BeforeAgent", "ask"),
-    ("BeforeTool", "ask"),
-    ("AfterTool", "tell"),
+    ("AfterTool", "ask"),  # before a tool nothing can be said to the model but to forbid it
     ("AfterAgent", "tell"),
     ("PreCompress", "tell"),
     ("SessionEnd", "tell"),
@@ -163,8 +162,7 @@ _GEMINI_EVENTS: Final = (
 _CURSOR_EVENTS: Final = (
     ("sessionStart", "open"),
     ("beforeSubmitPrompt", "tell"),
-    ("preToolUse", "ask"),
-    ("postToolUse", "tell"),
+    ("postToolUse", "ask"),  # before a tool nothing can be said to the model but to forbid it
     ("afterFileEdit", "tell"),
     ("preCompact", "tell"),
     ("stop", "tell"),

@@ -11,8 +11,8 @@ from memory.events import Checkout, Doing, ToolUse
 from memory.observed import storable
 
 _EXIT_CODE = re.compile(
-    r"(?im)^(?:error: |command |process )?(?:failed with |exited with )?exit(?: code| status)"
-    r":?\s+(-?\d{1,5})\b"
+    r"(?im)^(?:error: |command |process )?(?:failed with )?"
+    r"(?:exit(?: code| status)|exited with(?: exit)?(?: code| status)):?\s+(-?\d{1,5})\b"
 )
 _LOOKED_AT_CHARACTERS = 400
 _PATH_NAMES = (
