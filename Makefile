@@ -40,6 +40,9 @@ indexers: setup  ## Install the SCIP indexers that this host can have into .loca
 test-scip: indexers  ## Run the tests that need real SCIP indexers
 	@deploy/test.sh -m scip tests/indexing/scip
 
+test-clients:  ## Run real coding agents from npm (CODEMEM_CLIENTS=a folder to keep them in) against a scripted model
+	@deploy/test.sh -m clients tests/clients
+
 bench-index: setup  ## Index a whole repository from nothing; print CPU seconds of every part
 	@deploy/bench_index.sh
 
@@ -77,4 +80,4 @@ lock: setup  ## Write requirements.lock anew from pyproject.toml
 setup:
 	@deploy/server.sh setup
 
-.PHONY: help up down status env logs test check bench bench-graph bench-index indexers test-scip bench-history bench-pushes bench-http bench-code-memory bench-consolidation bench-memory bench-portability bench-scale conformance lock setup
+.PHONY: help up down status env logs test check bench bench-graph bench-index indexers test-scip test-clients bench-history bench-pushes bench-http bench-code-memory bench-consolidation bench-memory bench-portability bench-scale conformance lock setup

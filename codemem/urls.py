@@ -19,6 +19,7 @@ from codemem.gateway import (
     reviews,
     runs,
     sessions,
+    setup,
     webhooks,
     worktrees,
 )
@@ -56,6 +57,10 @@ urlpatterns = [
     path("api/", include(resources.router.urls)),
     # Agents' hooks tell what a session does.
     path("hooks/<str:agent>", hooks.receive),
+    # How a client is connected, as data.
+    path("setup", setup.index),
+    path("setup/codemem-hook", setup.shim),
+    path("setup/<str:client>", setup.show),
     # Git hosts tell of pushes.
     path("webhooks/<str:provider>/<uuid:repository_id>", webhooks.receive),
     # Probes.

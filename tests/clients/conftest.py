@@ -1,4 +1,4 @@
-"""Real coding agents, run against a scripted model and a real server. Run by `make test-clients`."""
+"""Real coding agents against a scripted model and a real server. Run by `make test-clients`."""
 
 import json
 import os
@@ -45,7 +45,9 @@ def _claude(_url: str, prompt: str) -> tuple[str, ...]:
 
 
 def _codex(url: str, prompt: str) -> tuple[str, ...]:
-    provider = f'{{name="scripted",base_url="{url}/v1",wire_api="responses",env_key="OPENAI_API_KEY"}}'
+    provider = (
+        f'{{name="scripted",base_url="{url}/v1",wire_api="responses",env_key="OPENAI_API_KEY"}}'
+    )
     return (
         *("codex", "exec", "--dangerously-bypass-approvals-and-sandbox"),
         # What a person does once with /hooks.
@@ -128,16 +130,16 @@ def installed_clients() -> Path:
 
     CODEMEM_CLIENTS names a folder that is kept; without it they go below .local.
     """
-    folder = Path(os.environ.get("CODEMEM_CLIENTS", ROOT / ".local" / "clients"))
-    commands = folder / "node_modules" / ".bin"
-    if not _is_complete(folder):
+    place = Path(os.environ.get("CODEMEM_CLIENTS", ROOT / ".local" / "clients"))
+    commands = place / "node_modules" / ".bin"
+    if not _is_complete(place):
         if shutil.which("npm") is None:
             pytest.fail("These tests install real coding agents with npm, which is not here.")
-        folder.mkdir(parents=True, exist_ok=True)
-        shutil.copy(_PACKAGES, folder / "package.json")
+        place.mkdir(parents=True, exist_ok=True)
+        shutil.copy(_PACKAGES, place / "package.json")
         finished = subprocess.run(
             ("npm", "install", "--no-audit", "--no-fund", "--no-package-lock"),
-            cwd=folder,
+            cwd=place,
             capture_output=True,
             text=True,
             timeout=_INSTALL_SECONDS,
@@ -147,11 +149,11 @@ def installed_clients() -> Path:
     return commands
 
 
-def _is_complete(folder: Path) -> bool:
+def _is_complete(place: Path) -> bool:
     wanted = json.loads(_PACKAGES.read_text())["dependencies"]
     for name, version in wanted.items():
         try:
-            there = json.loads((folder / "node_modules" / name / "package.json").read_text())
+            there = json.loads((place / "node_modules" / name / "package.json").read_text())
         except FileNotFoundError:
             return False
         if there["version"] != version:

@@ -7,7 +7,7 @@ shown.
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Lock, Thread
@@ -115,8 +115,13 @@ class ScriptedModel:
             return Say(str(missing))
 
 
+def _patch(path: str, content: str) -> str:
+    lines = "".join(f"+{line}\n" for line in content.splitlines())
+    return f"*** Begin Patch\n*** Add File: {path}\n{lines}*** End Patch\n"
+
+
 # A client's own tools: how each is told to run a command and to write a file.
-_RUNNERS = {
+_RUNNERS: Mapping[str, Callable[..., Any]] = {
     "exec_command": lambda command: {"cmd": command},
     "run_shell_command": lambda command: {"command": command, "description": "check"},
     "shell_command": lambda command: {"command": command},
@@ -124,9 +129,9 @@ _RUNNERS = {
     "Bash": lambda command: {"command": command, "description": "check"},
     "bash": lambda command: {"command": command, "description": "check"},
 }
-_WRITERS = {
+_WRITERS: Mapping[str, Callable[..., Any]] = {
     "write_file": lambda path, content: {"file_path": path, "content": content},
-    "apply_patch": lambda path, content: _patch(path, content),
+    "apply_patch": _patch,
     "Write": lambda path, content: {"file_path": path, "content": content},
     "write": lambda path, content: {"filePath": path, "content": content},
 }
@@ -138,7 +143,7 @@ def _call(step: Run | Write | Ask, tools: Sequence[Tool]) -> Call:
         if tool is None:
             raise ToolMissing(f"no tool {step.tool}")
         return Call(tool, step.arguments)
-    ways: Mapping[str, Any] = _RUNNERS if isinstance(step, Run) else _WRITERS
+    ways = _RUNNERS if isinstance(step, Run) else _WRITERS
     for name, arguments in ways.items():
         tool = _ending(tools, name)
         if tool is not None and tool.name == name:
@@ -156,19 +161,22 @@ def _ending(tools: Sequence[Tool], name: str) -> Tool | None:
     return next(iter(exact or ours), None)
 
 
-def _patch(path: str, content: str) -> str:
-    lines = "".join(f"+{line}\n" for line in content.splitlines())
-    return f"*** Begin Patch\n*** Add File: {path}\n{lines}*** End Patch\n"
-
-
 # --- The three APIs ------------------------------------------------------------------------------
 
 
 def _anthropic(model: ScriptedModel, body: dict[str, Any]) -> Iterator[tuple[str, Any]]:
     step = model.next_step(body, [Tool(tool["name"]) for tool in body.get("tools") or []])
     usage = {"input_tokens": 10, "output_tokens": 5}
-    message = {"id": "msg_1", "type": "message", "role": "assistant", "model": body.get("model"),
-               "content": [], "stop_reason": None, "stop_sequence": None, "usage": usage}  # fmt: skip
+    message: dict[str, Any] = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": body.get("model"),
+        "content": [],
+        "stop_reason": None,
+        "stop_sequence": None,
+        "usage": usage,
+    }
     yield "message_start", {"message": message}
     if isinstance(step, Say):
         start: dict[str, Any] = {"type": "text", "text": ""}
@@ -233,8 +241,9 @@ def _chat(model: ScriptedModel, body: dict[str, Any]) -> Iterator[tuple[str, Any
             "model": body.get("model")}  # fmt: skip
     reason = "stop" if isinstance(step, Say) else "tool_calls"
     yield "", {**base, "choices": [{"index": 0, "delta": delta, "finish_reason": None}]}
-    yield "", {**base, "choices": [{"index": 0, "delta": {}, "finish_reason": reason}],
-               "usage": {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}}  # fmt: skip
+    usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
+    end = {"index": 0, "delta": {}, "finish_reason": reason}
+    yield "", {**base, "choices": [end], "usage": usage}
 
 
 def _gemini(model: ScriptedModel, body: dict[str, Any]) -> dict[str, Any]:
@@ -257,7 +266,11 @@ def _gemini(model: ScriptedModel, body: dict[str, Any]) -> dict[str, Any]:
     return {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "scripted"}
 
 
-def _handler(model: ScriptedModel) -> type[BaseHTTPRequestHandler]:
+def _named(events: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
+    return ((name, {"type": name, **data}) for name, data in events)
+
+
+def _handler(model: ScriptedModel) -> type[BaseHTTPRequestHandler]:  # noqa: C901 - one class
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             self._send_json({"data": [], "models": [], "object": "list"})
@@ -268,28 +281,29 @@ def _handler(model: ScriptedModel) -> type[BaseHTTPRequestHandler]:
             content = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             if self.headers.get("Transfer-Encoding") == "chunked":
                 content = self._chunks()
-            if self.headers.get("Content-Encoding") == "zstd":
-                model.problems.append("a request is compressed with zstd")
-            path = self.path.partition("?")[0]
             try:
                 body = json.loads(content)
             except ValueError:
-                self._send_json({})
-                return
-            if path.endswith("/count_tokens") or path.endswith(":countTokens"):
-                self._send_json({"input_tokens": 10, "totalTokens": 10})
-            elif path.endswith("/messages"):
-                self._stream((name, {"type": name, **data}) for name, data in _anthropic(model, body))
-            elif path.endswith("/responses"):
-                self._stream((name, {"type": name, **data}) for name, data in _responses(model, body))
-            elif path.endswith("/chat/completions"):
-                self._stream(_chat(model, body), ends_with="[DONE]")
-            elif path.endswith(":streamGenerateContent"):
-                self._stream([("", _gemini(model, body))])
-            elif path.endswith(":generateContent"):
-                self._send_json(_gemini(model, body))
-            else:
-                self._send_json({})
+                model.problems.append(f"a request to {self.path} is no JSON")
+                body = {}
+            self._answer(self.path.partition("?")[0], body)
+
+        def _answer(self, path: str, body: dict[str, Any]) -> None:
+            match re.split("[/:]", path)[-1]:
+                case "messages":
+                    self._stream(_named(_anthropic(model, body)))
+                case "responses":
+                    self._stream(_named(_responses(model, body)))
+                case "completions":
+                    self._stream(_chat(model, body), ends_with="[DONE]")
+                case "streamGenerateContent":
+                    self._stream([("", _gemini(model, body))])
+                case "generateContent":
+                    self._send_json(_gemini(model, body))
+                case "count_tokens" | "countTokens":
+                    self._send_json({"input_tokens": 10, "totalTokens": 10})
+                case _:
+                    self._send_json({})
 
         def _chunks(self) -> bytes:
             content = b""

@@ -91,8 +91,8 @@ def _wait_for_handoff(agent: Agent, repository: str) -> None:
     deadline = time.monotonic() + 60
     while True:
         place = {"namespace": agent.namespace, "repository": repository}
-        answer = agent.told("handoff", **place, operation="list")
-        if answer.get("handoffs") or answer.get("offers"):
+        answer = agent.told("handoff", **place, operation="offers")
+        if answer.get("offers"):
             return
         assert time.monotonic() < deadline, answer
         time.sleep(0.5)

@@ -69,6 +69,14 @@ def installed(path: Path, file: ClientFile, *, is_private: bool) -> Change:
     return Change(path, before, text.encode(), is_private)
 
 
+def content_of(file: ClientFile) -> str:
+    """Return a file that holds nothing but ours."""
+    text = file.text
+    for piece in file.pieces:
+        text = _with(text, file, piece)
+    return text
+
+
 def cleared(path: Path, file: ClientFile, *, is_private: bool) -> Change:
     """Return a file without anything of ours. Raises FileUnfit."""
     before = _read(path)

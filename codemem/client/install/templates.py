@@ -28,7 +28,7 @@ This team keeps what it learned, and a graph of its code, in codemem (MCP server
 
 - Before you design or change something: `recall` with the task and the files in play; follow what \
 holds, and say so when you deviate.
-- Before you edit a symbol that others use: `get_impact` or `find_dependents`.
+- Before you edit a symbol that others use: `get_symbol_graph`; for a whole diff: `review_diff`.
 - When something fails: `check_prior_failures` with the error, before you try a fix.
 - When a decision is made or something surprising is found out: `store_memory`, in one or two \
 sentences that a colleague understands without this conversation.
