@@ -23,6 +23,12 @@ _SEASONS: Final = "spring summer fall autumn winter".split()
 _NUMBERS: Final = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "few": 3, "couple of": 2}
 _UNITS: Final = {"day": 1, "week": 7, "weekend": 7, "month": 30, "year": 365}
 
+_COUNTED: Final = "one two three four five six seven eight nine ten".split()
+_COUNT: Final = "|".join(_COUNTED)
+_FROM_TODAY: Final = {"yesterday": -1, "last night": -1, "tomorrow": 1}
+_MOST_TOLD: Final = 5
+_EARLIEST, _LATEST = 1900, 9000  # what is told stays within what a date can be
+
 _MONTH: Final = "|".join(_MONTHS)
 _NAMED: Final = re.compile(
     rf"\b(?:(?P<before>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? )?(?P<month>{_MONTH})\b"
@@ -36,6 +42,14 @@ _AGO: Final = re.compile(
 )
 _RECENT: Final = re.compile(
     r"\b(today|yesterday|(?:this|last|past) (?:day|week|month|year))\b", re.IGNORECASE
+)
+_SAID: Final = re.compile(
+    rf"\b(?:(?P<day>yesterday|last night|tomorrow)"
+    rf"|(?P<which>last|next) (?P<unit>month|year)|last (?P<weekday>{'|'.join(_DAYS)})"
+    rf"|(?P<often>\d{{1,3}}|an?|{_COUNT}) (?P<units>day|week|month|year)s? ago"
+    rf"|for (?:the )?(?:last|past) (?P<past>\d{{1,2}}|{_COUNT}) years"
+    rf"|for (?P<now>\d{{1,2}}|{_COUNT}) years now)\b",
+    re.IGNORECASE,
 )
 _ASKS: Final = re.compile(
     r"^\W*(?:when|since when|how long|how recently"
@@ -94,6 +108,70 @@ def asked_time(question: str, *, now: datetime) -> AskedTime:
 def tells_time(text: str) -> bool:
     """Tell whether a text says when something is or was."""
     return bool(_TELLS.search(text))
+
+
+@dataclass(frozen=True, slots=True)
+class ToldTime:
+    """A time as a memory says it, and the day (2030-01-31), month or year that it meant then."""
+
+    words: str
+    meant: str
+
+
+def told_times(text: str, *, at: datetime) -> tuple[ToldTime, ...]:
+    """Return what a text of that moment says of times that only its moment explains.
+
+    At most five, none twice. What has no certain meaning ("recently", "on Friday", "next Friday")
+    is left out.
+    """
+    told: dict[str, str] = {}
+    if not _EARLIEST < at.year < _LATEST:
+        return ()
+    for found in _SAID.finditer(text):
+        told.setdefault(" ".join(found.group().lower().split()), _meant(found, at))
+        if len(told) == _MOST_TOLD:
+            break
+    return tuple(ToldTime(words=words, meant=meant) for words, meant in told.items())
+
+
+def _meant(found: re.Match[str], at: datetime) -> str:
+    if found["day"]:
+        return _day(at, _FROM_TODAY[found["day"].lower()])
+    if found["weekday"]:
+        # Said on a Friday, "last Friday" is a week ago.
+        return _day(at, (_DAYS.index(found["weekday"].lower()) - at.weekday()) % 7 - 7)
+    if found["often"]:
+        return _before(at, _count(found["often"]), found["units"].lower())
+    if found["unit"]:
+        step = -1 if found["which"].lower() == "last" else 1
+        return _year(at, step) if found["unit"].lower() == "year" else _month(at, step)
+    return f"since {_year(at, -_count(found['past'] or found['now']))}"
+
+
+def _before(at: datetime, often: int, unit: str) -> str:
+    if unit == "year":
+        return _year(at, -often)
+    return _month(at, -often) if unit == "month" else _day(at, -often * _UNITS[unit])
+
+
+def _count(word: str) -> int:
+    word = word.lower()
+    if word in _COUNTED:
+        return _COUNTED.index(word) + 1
+    return 1 if word in {"a", "an"} else int(word)
+
+
+def _day(at: datetime, days: int) -> str:
+    return f"{at + timedelta(days=days):%Y-%m-%d}"
+
+
+def _month(at: datetime, months: int) -> str:
+    years, month = divmod(at.month - 1 + months, 12)
+    return f"{at.year + years:04}-{month + 1:02}"
+
+
+def _year(at: datetime, years: int) -> str:
+    return f"{at.year + years:04}"
 
 
 def _named(question: str, now: datetime) -> Iterator[Span]:

@@ -10,6 +10,7 @@ from enum import StrEnum
 from uuid import UUID
 
 from memory.anchors import Citation
+from memory.times import ToldTime, told_times
 
 MAXIMUM_HITS = 50
 MAXIMUM_EXPANSION_DEPTH = 3
@@ -199,6 +200,11 @@ class StoredMemory:
     retired_by: str
     is_embedded: bool
     version: int = 1
+
+    @property
+    def times(self) -> tuple[ToldTime, ...]:
+        """What "yesterday" and the like mean in it; unknown once it was changed."""
+        return told_times(self.content, at=self.created_at) if self.version == 1 else ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,6 +16,12 @@ Vectors = NDArray[np.float32]
 # A word that is met beside a text counts this much less for each step away from it.
 _A_STEP: Final = 0.05
 
+# How much more a word of the question counts that some text meets far better than most do: between
+# all alike (0) and in proportion (1). LoCoMo, conversations 1-5, evidence recall .873 with 0, .878
+# with .3, .879 with .5, .873 with 1.
+_TELLING: Final = 0.5
+_LEAST_TELLING: Final = 0.01
+
 # The four signs that each half of a byte stands for.
 _SIGNS: Final[Vectors] = np.array(
     [[1 if number & bit else -1 for bit in (8, 4, 2, 1)] for number in range(16)], np.float32
@@ -41,10 +47,10 @@ def likeness(
     """Return how well texts meet a question: alone, and together with those around them.
 
     Each is the mean over the question's words of how well the best word there meets it (cosine),
-    less for words that stand some steps away. `question` is words x dimensions, rows unit-length.
-    Answers for the keys of `around` that have words, whose neighbors are given with the steps to
-    them; neighbors that have no words count for nothing. Khattab and Zaharia, ColBERT (2020),
-    section 3.3, on bits.
+    less for words that stand some steps away; what tells the texts apart counts more. `question` is
+    words x dimensions, rows unit-length. Answers for the keys of `around` that have words, whose
+    neighbors are given with the steps to them; neighbors that have no words count for nothing.
+    Khattab and Zaharia, ColBERT (2020), section 3.3, on bits.
     """
     texts, best = _best(question, packed)
     places = {key: place for place, key in enumerate(texts)}
@@ -60,9 +66,17 @@ def likeness(
     members = [member for group in groups.values() for member in group]
     steps = np.array([far for _, far in members], np.float32)
     grouped = best[:, [place for place, _ in members]] - _A_STEP * steps
-    alone = grouped[:, starts].mean(axis=0)
-    together = np.maximum.reduceat(grouped, starts, axis=1).mean(axis=0)
+    met = np.maximum.reduceat(grouped, starts, axis=1)
+    weights = _weights(met)
+    alone, together = weights @ grouped[:, starts], weights @ met
     return dict(zip(groups, zip(alone.tolist(), together.tolist(), strict=True), strict=True))
+
+
+def _weights(met: Vectors) -> Vectors:
+    """Return what each word counts, given words x texts: how well each text meets it."""
+    apart = met.max(axis=1) - np.median(met, axis=1)
+    weights = np.maximum(apart, _LEAST_TELLING) ** _TELLING
+    return np.asarray(weights / weights.sum(), np.float32)
 
 
 def _best(question: Vectors, packed: Mapping[Key, bytes]) -> tuple[list[Key], Vectors]:

@@ -21,6 +21,7 @@ from uuid import UUID
 
 import django
 
+from memory.times import told_times
 from tests.bench.locomo_data import (
     Category,
     Conversation,
@@ -193,7 +194,9 @@ def _reply(data: "Loaded", hits: "Mapping[UUID, Sequence[Neighbor]]") -> Reply:
 
 def _own(unit: Unit) -> str:
     author = unit.authors[0] if len(unit.turn_ids) == 1 else ""
-    return shown(unit.text, session=unit.session, at=unit.at, author=author)
+    times = [f"[{time.words}: {time.meant}]" for time in told_times(unit.text, at=unit.at)]
+    text = " ".join([unit.text, *times])
+    return shown(text, session=unit.session, at=unit.at, author=author)
 
 
 def _line(unit: Unit, text: str) -> str:

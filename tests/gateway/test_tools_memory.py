@@ -1,5 +1,6 @@
 """Store, recall, delete and associate as agents call them."""
 
+from datetime import datetime
 from typing import Any
 
 from codemem.accounts.models import AuditEvent, User
@@ -126,3 +127,9 @@ def test_what_was_said_around_counts_in_the_budget_and_gives_way_first(team: Tea
     small = _ask(team, "recall", **asked, max_tokens=60).content
     assert "neighbors" not in small["results"][0]
     assert small["tokens"] == 12
+
+
+def test_times_in_an_answer_are_told_as_they_were_meant(team: Team) -> None:
+    _ask(team, "store_memory", content="Refund codes were renamed last year.")
+    (hit,) = _ask(team, "recall", query="when were refund codes renamed", k=1).content["results"]
+    assert hit["times"] == {"last year": str(datetime.fromisoformat(hit["created_at"]).year - 1)}

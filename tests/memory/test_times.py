@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from memory.times import asked_time, tells_time
+from memory.times import asked_time, tells_time, told_times
 
 NOW = datetime(2024, 3, 15, 12, tzinfo=UTC)
 
@@ -53,3 +53,38 @@ def test_what_is_no_time_names_none(question: str):
 def test_texts_that_tell_a_time_are_told_from_others():
     assert tells_time("Fixed two days ago.")
     assert not tells_time("We retry webhooks with backoff.")
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("Since Yesterday it fails.", {"yesterday": "2024-03-14"}),
+        ("It broke last night, fix it tomorrow.", {"last night": "2024-03-14"}),
+        ("We moved last month.", {"last month": "2024-02"}),
+        ("We move next year.", {"next year": "2025"}),
+        ("Chosen three years ago.", {"three years ago": "2021"}),
+        ("Chosen 15 months ago.", {"15 months ago": "2022-12"}),
+        ("Chosen a week ago.", {"a week ago": "2024-03-08"}),
+        ("It failed last Friday and last Monday.", {"last friday": "2024-03-08"}),
+        ("In use for five years now.", {"for five years now": "since 2019"}),
+        ("In use for the past 5 years.", {"for the past 5 years": "since 2019"}),
+        ("Certificates hold for two years, from this year or recently on Friday.", {}),
+    ],
+)
+def test_times_that_only_the_moment_explains_are_told_as_dates(text: str, meant: dict[str, str]):
+    told = {time.words: time.meant for time in told_times(text, at=NOW)}
+    assert meant.items() <= told.items()
+    assert bool(told) == bool(meant)
+
+
+def test_last_friday_said_on_a_friday_is_a_week_ago():
+    assert NOW.strftime("%A") == "Friday"
+    assert told_times("last Friday", at=NOW)[0].meant == "2024-03-08"
+    assert told_times("last Saturday", at=NOW)[0].meant == "2024-03-09"
+
+
+def test_few_times_are_told_and_none_of_impossible_moments():
+    text = ", ".join(f"{days} days ago" for days in range(1, 99))
+    assert len(told_times(text, at=NOW)) == 5
+    assert told_times("999 years ago", at=datetime(1, 1, 1, tzinfo=UTC)) == ()
+    assert told_times("tomorrow", at=datetime(9999, 12, 31, tzinfo=UTC)) == ()

@@ -52,6 +52,15 @@ def test_a_text_without_words_is_left_out_and_adds_nothing_beside_another():
     assert wordwise.likeness(np.empty((0, 8), np.float32), {0: a}, around={0: {}}) == {}
 
 
+def test_a_word_that_tells_texts_apart_counts_more_than_one_that_all_meet():
+    apart, shared = wordwise.pack(rows(A)), wordwise.pack(rows(B))
+    texts = {0: apart + shared, 1: shared, 2: shared}
+    found = wordwise.likeness(rows(A, B), texts, around={key: {} for key in texts})
+
+    assert found[0] == pytest.approx((1.0, 1.0))
+    assert 0.0 < found[1][0] < 0.3  # it has one word of two, but the one that all have
+
+
 def test_bits_are_compared_as_the_product_of_their_signs():
     random = np.random.default_rng(1)
     question = rows(*random.standard_normal((5, 384)))

@@ -108,6 +108,7 @@ class MemoryHit(Result):
     importance: float
     author: str
     created_at: datetime
+    times: dict[str, str] | None = Field(None, description="What times in it meant then.")
     expires_at: datetime | None = None
     anchors: str | None = Field(None, description="drifted or missing: the code is another now.")
     neighbors: list[Neighbor] | None = Field(
@@ -349,5 +350,6 @@ def _shown(stored: StoredMemory, *, many: bool) -> MemoryHit:
         importance=stored.importance,
         author=stored.author,
         created_at=stored.created_at,
+        times={time.words: time.meant for time in stored.times} or None,
         expires_at=stored.expires_at,
     )
