@@ -280,3 +280,12 @@ declare(
         " a session, before the file is edited.",
     ),
 )
+
+declare(
+    Policy(
+        key="failures.shared",
+        default=True,
+        description="Whether what failed in a member's session is known to all who use the"
+        " repository: the command, the error without values and the files, never a prompt.",
+    ),
+)

@@ -3,6 +3,7 @@
 from typing import ClassVar
 
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 
 from codemem.accounts.models import Namespace, new_id
@@ -29,9 +30,22 @@ class Failure(models.Model):
     first_seen_at = models.DateTimeField()
     last_seen_at = models.DateTimeField()
     reopened = models.PositiveIntegerField(default=0)
+    # What failed and what it said, as they are shown: no values, no folders of a machine.
+    command = models.CharField(max_length=500, blank=True)
+    message = models.CharField(max_length=400, blank=True)
+    # Where it was seen last, and in which run (an observation's id): failures of one run stand and
+    # fall together.
+    last_session = models.ForeignKey(
+        Session, models.SET_NULL, null=True, blank=True, related_name="+"
+    )
+    last_run = models.BigIntegerField(null=True, blank=True)
+    # Since when it may be over: a validation passed that is nobody's in particular.
+    fades_from = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         indexes: ClassVar = [
+            GinIndex(fields=["paths"], name="failure_by_path"),
+            GinIndex(fields=["symbols"], name="failure_by_symbol"),
             models.Index(fields=["namespace", "signature"], name="failure_by_signature"),
             models.Index(fields=["namespace", "command_prefix"], name="failure_by_command"),
         ]

@@ -65,6 +65,8 @@ class Session(models.Model):
     reads = models.PositiveIntegerField(default=0)
     changes = models.PositiveIntegerField(default=0)  # edits, writes and commands
     failures = models.PositiveIntegerField(default=0)
+    # The last observation that failures were learned from.
+    learned_up_to = models.BigIntegerField(default=0)
 
     class Meta:
         ordering: ClassVar = ["-last_event_at"]

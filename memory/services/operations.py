@@ -6,7 +6,7 @@ A machine that wants more than this to be decidable adds a function here.
 from uuid import UUID
 
 from memory import queries
-from memory.models import Memory
+from memory.models import FixAttempt, Memory
 from memory.services import (
     editing,
     linking,
@@ -141,3 +141,17 @@ def combine(approval: Approval) -> None:
         reason=approval.reason,
         now=approval.now,
     )
+
+
+@review.operation("resolve")
+def resolve(approval: Approval) -> None:
+    """Say that the first memory, a failure, was fixed by the attempt that is named."""
+    standing.resolve(
+        caller=approval.caller,
+        memory_id=approval.memory_ids[0],
+        reason=approval.reason,
+        now=approval.now,
+    )
+    FixAttempt.objects.filter(
+        pk=UUID(approval.arguments["attempt"]), failure_id=approval.memory_ids[0]
+    ).update(outcome=FixAttempt.Outcome.SUCCEEDED)
