@@ -17,7 +17,7 @@ from codemem.accounts.models import Namespace
 from codemem.accounts.values import PERMISSIONS, Action, Caller
 from graph import queries as graph
 from graph.values import RepositoryValue
-from memory import asides, checkpoints, opening
+from memory import asides, checkpoints, failures, opening
 from memory.baton import Baton
 from memory.events import Checkout, Doing, EventKind, HookAnswer, HookEvent, Start, ToolUse
 from memory.models import CaptureRule, Checkpoint, Observation, Session
@@ -497,12 +497,33 @@ def _answer(
                 answer = replace(answer, context=context)
             case EventKind.TOOL_START if (tool := tool_inside(session, event)) is not None:
                 told = asides.before_edit(caller=caller, session=session, tool=tool, now=now)
-                answer = replace(answer, context=_joined(answer.context, told))
+                warning = _warning(caller, session, tool, event, now=now)
+                answer = replace(
+                    answer,
+                    context=_joined(answer.context, told),
+                    warning=_joined(answer.warning, warning),
+                )
     return answer
 
 
 def _joined(*parts: str) -> str:
     return "\n".join(part for part in parts if part)
+
+
+def _warning(
+    caller: Caller, session: Session, tool: ToolUse, event: HookEvent, *, now: datetime
+) -> str:
+    """Return what failed before with what a tool is about to do, and keep that it was told."""
+    warnings = failures.warnings_before(caller=caller, session=session, tool=tool, now=now)
+    if warnings:
+        shown = [
+            opening.Shown(
+                kind="failure", lines=(one.text,), reason=one.reason, memory_id=one.memory_id
+            )
+            for one in warnings
+        ]
+        opening.keep_reasons(session=session, event=event.kind, shown=shown, now=now)
+    return _joined(*(one.text for one in warnings))
 
 
 def tool_inside(session: Session, event: HookEvent) -> ToolUse | None:

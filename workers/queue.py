@@ -170,15 +170,6 @@ def note_recalled(*, user_id: int, memory_ids: Iterable[UUID], now: datetime) ->
         )
 
 
-def learn_failures(*, session_id: UUID) -> None:
-    """Have a worker read on in a session, after something in it failed or was checked."""
-    _send(
-        "workers.tasks.failures.learn",
-        Queue.MAINTENANCE,
-        session_id=str(session_id),
-    )
-
-
 def refine(*, repository_id: UUID) -> None:
     """Have compilers asked about a repository, when the pushes of half a minute are in."""
     _send(

@@ -26,13 +26,12 @@ from django.db.models.functions import Coalesce
 
 from codemem.accounts.values import Action, Caller
 from codemem.words import code_tokens, identifiers
-from memory import queries
 from memory.entities import error_signatures, signature
 from memory.events import Doing, ToolUse
 from memory.failures import diagnostics
 from memory.failures.commands import Command, CommandKind, read_command, score_prefixes
-from memory.failures.paths import repository_path, repository_paths
 from memory.models import Anchor, Failure, FixAttempt, Injection, Memory, Session
+from memory.observed import relative_path
 
 THRESHOLD: Final = 0.6
 MAXIMUM_WARNINGS: Final = 2
@@ -51,7 +50,12 @@ _SEARCHED: Final = 300
 _ALIKE: Final = 0.5
 _MOST_NAMES: Final = 60
 _SHORTEST_NAME: Final = 5
-_LONGEST_READ: Final = 20_000
+_LONGEST_READ: Final = 4_000
+_COLUMNS = (
+    *("namespace_id", "signature", "command_prefix", "command", "message", "paths", "symbols"),
+    *("occurrences", "last_seen_at", "last_session_id", "fades_from"),
+    *("memory__state", "memory__confidence"),
+)
 _DRIFTED = (Anchor.State.DRIFTED, Anchor.State.MISSING)
 _TRIED = (FixAttempt.Outcome.FAILED, FixAttempt.Outcome.PARTIAL)
 
@@ -297,7 +301,11 @@ class _About:
             found.append((NEAR * min(1.0, alike + 0.3), "the error reads like it"))
         if named := self.names & set(row.symbols):
             found.append((NEAR, f"it names {min(named)}"))
-        if self.file_name and any(path.endswith(f"/{self.file_name}") for path in row.paths):
+        if self.file_name and any(
+            f"{path}".endswith(f"/{one}") for path in self.paths for one in row.paths
+        ):
+            found.append((EXACT, f"it failed at {row.paths[0]}"))
+        elif self.file_name and any(path.endswith(f"/{self.file_name}") for path in row.paths):
             found.append((NEAR, f"it failed at a file named {self.file_name}"))
         if self.command is not None:
             score = score_prefixes(self.command.prefix, row.command_prefix)
@@ -312,22 +320,25 @@ def _about_tool(tool: ToolUse, session: Session) -> _About | None:
         if command is None or command.kind is CommandKind.LOOK:
             return None
         targets = [target.partition("::")[0] for target in command.targets]
-        return _conditioned(
-            paths=repository_paths(targets, directory=session.directory), command=command
-        )
-    paths = repository_paths(tool.paths, directory=session.directory)
+        return _conditioned(paths=_inside(targets, session.directory), command=command)
+    paths = _inside(tool.paths, session.directory)
     text = "\n".join(_texts(tool.arguments))[:_LONGEST_READ]
     return _conditioned(paths=paths, names=_names(identifiers(text)))
 
 
+def _inside(paths: Iterable[str], directory: str) -> list[str]:
+    found = (relative_path(path, root=directory, working=directory) for path in paths)
+    return [path for path in found if path]
+
+
 def _about(*, path: str, command: str, symbol: str, error: str) -> _About:
     read = read_command(command) if command else None
-    plain = repository_path(path, directory="") or path.lstrip("/")
+    plain = path.replace("\\", "/").removeprefix("./")
     signatures = [*error_signatures(error), signature(error)] if error else []
     names = [symbol, re.split(r"[.#:/]", symbol)[-1]] if symbol else []
     targets = [target.partition("::")[0] for target in read.targets] if read else []
     return _conditioned(
-        paths=[*([plain] if plain else []), *repository_paths(targets, directory="")],
+        paths=[*([plain] if plain else []), *_inside(targets, "")],
         command=read,
         names=names,
         signatures=[key for key in signatures if key],
@@ -416,7 +427,7 @@ def _known(
         rows = rows.filter(memory__repository_id=repository_id)
     return (
         rows.select_related("memory")
-        .defer(*(f"memory__{name}" for name in queries.SEARCH_COLUMNS))
+        .only(*_COLUMNS)
         .annotate(drifted_at=Subquery(drifted.values("since")))
         .annotate(fading=Coalesce("fades_from", "drifted_at", output_field=DateTimeField()))
     )

@@ -14,8 +14,8 @@ from memory.events import EventKind
 from memory.failures import diagnostics
 from memory.failures.commands import Command, CommandKind, read_command
 from memory.failures.diagnostics import Diagnostic, diagnostics_of
-from memory.failures.paths import repository_path, repository_paths
 from memory.models import Observation, Session
+from memory.observed import relative_path
 
 # What an attempt is looked for in, before what is new.
 _LOOKED_BACK: Final = 80
@@ -115,7 +115,7 @@ def step_of(row: Observation, directory: str) -> Step:
         tool=row.tool,
         command=command,
         line=row.command,
-        paths=tuple(repository_paths(row.paths, directory=directory)),
+        paths=tuple(row.paths),
         content=row.content,
         is_failed=row.is_failure,
         exit_code=row.exit_code,
@@ -157,7 +157,7 @@ def _own_paths(paths: Sequence[str], step: Step, before: Sequence[Step]) -> list
     known = dict.fromkeys(path for one in before for path in one.paths)
     found = []
     for path in paths:
-        plain = repository_path(path, directory=step.directory)
+        plain = relative_path(path, root=step.directory, working=step.directory)
         if plain and "/" not in plain:
             plain = next((one for one in known if one.endswith(f"/{plain}")), plain)
         if plain and not diagnostics.is_foreign(plain):

@@ -6,7 +6,7 @@ import structlog
 from celery import shared_task
 from django.utils import timezone
 
-from memory import handoffs, sessions
+from memory import failures, handoffs, sessions
 from workers import queue
 
 log = structlog.get_logger(__name__)
@@ -15,7 +15,16 @@ log = structlog.get_logger(__name__)
 @shared_task
 def learn(*, session_id: str) -> None:
     """Look at what failed in a session since the last time, and at what validated a fix."""
-    log.debug("session_to_learn_from", session_id=session_id)
+    learned = failures.learn(session_id=UUID(session_id), now=timezone.now())
+    if learned.new or learned.again or learned.resolved or learned.proposed:
+        log.info(
+            "failures_learned",
+            session=session_id,
+            new=len(learned.new),
+            again=len(learned.again),
+            resolved=len(learned.resolved),
+            proposed=learned.proposed,
+        )
 
 
 @shared_task

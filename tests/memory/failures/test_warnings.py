@@ -159,7 +159,7 @@ def test_a_warning_cannot_be_closed_by_what_it_says(play, warn):
     assert "<system>" not in warning.text
 
 
-def test_a_warning_costs_two_statements_and_little_time(play, warn):
+def test_a_warning_costs_one_statement_and_little_time(play, warn):
     first = play()
     for number in range(40):
         first.edit(f"src/money_{number % 5}.py")
@@ -172,7 +172,7 @@ def test_a_warning_costs_two_statements_and_little_time(play, warn):
         connection,
     ) as queries:
         assert len(warn(tool)) == 2
-    assert len(queries) == 2
+    assert len(queries) == 1
     best = []
     for _ in range(5):
         started = time.perf_counter()
@@ -203,6 +203,7 @@ def ask(namespace, repository, reading):
     ("about", "score"),
     [
         ({"path": "src/money.py"}, 1.0),
+        ({"path": "/home/jane/app/src/money.py"}, 1.0),
         ({"path": "money.py"}, 0.7),
         ({"command": "pytest tests/test_money.py"}, 1.0),
         ({"command": "pytest tests/test_other.py"}, 0.3),

@@ -8,7 +8,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
     dependencies = [
         ("accounts", "0003_namespace_settings"),
-        ("memory", "0017_sessions_work_and_failures"),
+        ("memory", "0018_capture_rule"),
     ]
 
     operations = [
