@@ -4,6 +4,7 @@ Asked before every edit and every command while the agent waits: one statement, 
 `memory/sql/open_failures.sql` with the conditions of who sees what.
 """
 
+import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -121,7 +122,7 @@ def _open_failures(caller: Caller, session: Session, about: About, *, now: datet
     }
     with connection.cursor() as cursor:
         cursor.execute(_statement(), parameters)
-        return [_Open(*row) for row in cursor.fetchall()]
+        return [_Open(*(*row[:-1], json.loads(row[-1]))) for row in cursor.fetchall()]
 
 
 def _is_known_here(row: _Open, session: Session, *, now: datetime) -> bool:

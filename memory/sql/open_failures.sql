@@ -7,13 +7,25 @@ SELECT failure.memory_id, failure.signature, failure.command_prefix, failure.com
            SELECT min(anchor.checked_at) FROM memory_anchor AS anchor
            WHERE anchor.memory_id = failure.memory_id AND anchor.state IN ('drifted', 'missing')
        )) AS fading,
-       told.times, told.last
+       told.times, told.last,
+       coalesce(tried.attempts, '[]') AS attempts
 FROM memory_failure AS failure
 JOIN memory_memory AS memory ON memory.id = failure.memory_id
 LEFT JOIN LATERAL (
     SELECT count(*) AS times, max(injection.shown_at) AS last FROM memory_injection AS injection
     WHERE injection.session_id = %(session)s AND injection.memory_id = failure.memory_id
 ) AS told ON true
+LEFT JOIN LATERAL (
+    SELECT jsonb_agg(jsonb_build_object('summary', newest.summary, 'outcome', newest.outcome)
+                     ORDER BY newest.started_at DESC) AS attempts
+    FROM (
+        SELECT attempt.summary, attempt.outcome, attempt.started_at
+        FROM memory_fixattempt AS attempt
+        WHERE attempt.failure_id = failure.memory_id
+        ORDER BY attempt.started_at DESC
+        LIMIT 5
+    ) AS newest
+) AS tried ON true
 WHERE failure.namespace_id = %(namespace)s
   AND memory.repository_id = %(repository)s
   AND memory.state = 'active'

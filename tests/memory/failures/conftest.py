@@ -9,6 +9,7 @@ import pytest
 
 from codemem.accounts.models import Namespace, User
 from codemem.accounts.values import Caller
+from codemem.embedding import Provider
 from graph.models import Repository
 from memory import failures
 from memory.failures import Learned
@@ -28,7 +29,7 @@ class Played:
     """One session, and what its agent did."""
 
     session: Session
-    provider: object
+    provider: Provider
     now: datetime = factories.NOW
     ids: list[int] = field(default_factory=list)
 
@@ -83,13 +84,10 @@ Play = Callable[..., Played]
 
 
 @pytest.fixture
-def play(namespace: Namespace, repository: Repository, writer: User, model: object) -> Play:
+def play(namespace: Namespace, repository: Repository, writer: User, model: Provider) -> Play:
     """Return a function that begins a session, of the writer in the repository unless said."""
 
-    def play(**changes: object) -> Played:
-        provider = changes.pop("provider", model)
-        at = changes.pop("at", factories.NOW)
-        assert isinstance(at, datetime)
+    def play(*, at: datetime = factories.NOW, **changes: object) -> Played:
         fields: dict[str, object] = {
             "namespace": namespace,
             "repository": repository,
@@ -101,7 +99,7 @@ def play(namespace: Namespace, repository: Repository, writer: User, model: obje
             "last_event_at": at,
         }
         session = Session.objects.create(**(fields | changes))
-        return Played(session=session, provider=provider, now=at)
+        return Played(session=session, provider=model, now=at)
 
     return play
 

@@ -55,7 +55,10 @@ def test_nothing_is_no_command():
     ],
 )
 def test_a_check_speaks_for_what_it_covers(passed, failed, speaks):
-    assert read_command(passed).covers(read_command(failed)) is speaks
+    one, other = read_command(passed), read_command(failed)
+    assert one is not None
+    assert other is not None
+    assert one.covers(other) is speaks
 
 
 def test_prefixes_count_by_their_common_words():
