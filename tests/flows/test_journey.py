@@ -147,6 +147,7 @@ def _every_call() -> dict[str, dict[str, Any]]:
     return {
         "store_memory": {"content": "Invoices are in cents."},
         "recall": {"query": "cents"},
+        "check_prior_failures": {"command": "pytest -q"},
         "store_memories": {"items": [{"content": "Refunds are in cents, too."}]},
         "refine_memory": {"id": nobody, "importance": 0.9},
         "split_memory": {"id": nobody, "parts": [{"content": "One."}, {"content": "Two."}]},

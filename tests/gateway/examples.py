@@ -312,4 +312,7 @@ EXAMPLES: Mapping[str, Example] = {
         lambda _team: {"namespace": "team"}, {"confirm": "tema"}, writes=True, role="owner"
     ),
     "list_namespaces": Example(lambda _team: dict(PLACE), {"namespace": "nowhere"}),
+    "check_prior_failures": Example(
+        lambda _team: {**PLACE, "file_path": "app/billing.py"}, {"command": "pytest"}
+    ),
 }

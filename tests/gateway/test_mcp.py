@@ -75,6 +75,7 @@ def test_every_tool_is_in_one_set_and_all_of_them_in_all(token: str) -> None:
 def test_the_core_tools_ask_to_be_loaded_at_once_wherever_they_are_listed(token: str) -> None:
     core = {item["name"] for item in listed(token, "core")}
     assert core == {
+        "check_prior_failures",
         "get_symbol_graph",
         "get_symbol_info",
         "handoff",
