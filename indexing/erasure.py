@@ -17,6 +17,7 @@ from uuid import UUID
 import structlog
 from django.apps import apps
 from django.db import IntegrityError, connection, models, transaction
+from django.db.models import Q
 from psycopg import sql
 
 from codemem.accounts import services as accounts
@@ -28,7 +29,8 @@ from graph.services.erasure import drop_graph
 from indexing.locks import Work, only_worker
 from indexing.mirrors import mirror_path
 from indexing.models import Erasure
-from memory.models import Memory, ReviewItem
+from memory.models import FixAttempt, Memory, ReviewItem
+from memory.privacy import private_rows
 from memory.queries import visible_memories
 from memory.services.review import visible_proposals
 
@@ -67,6 +69,7 @@ def count_rows(*, caller: Caller, namespace_id: UUID, now: datetime) -> dict[str
     What others keep to themselves goes too and is in no number.
     """
     mine = visible_memories(caller=caller, now=now, include_inactive=True)
+    private = private_rows(caller)
     counts: dict[str, int] = {}
     for model in _models():
         rows = _rows(model, namespace_id)
@@ -74,9 +77,14 @@ def count_rows(*, caller: Caller, namespace_id: UUID, now: datetime) -> dict[str
             rows = mine.filter(namespace_id=namespace_id)
         elif model is ReviewItem:
             rows = visible_proposals(caller=caller).filter(namespace_id=namespace_id)
+        elif model in private:
+            rows = rows.filter(private[model])
+        elif model is FixAttempt:
+            rows = rows.filter(failure__memory__in=mine.order_by().values("pk"))
         for key in _keys(model):
             if key.related_model is Memory and model is not Memory:
-                rows = rows.filter(**{f"{key.name}__in": mine.order_by().values("pk")})
+                theirs = Q(**{f"{key.name}__in": mine.order_by().values("pk")})
+                rows = rows.filter(theirs | Q(**{key.name: None}) if key.null else theirs)
         counts[model._meta.db_table] = rows.count()  # noqa: SLF001
     return {table: count for table, count in counts.items() if count}
 

@@ -15,7 +15,7 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 
 from codemem.words import tokens_text
-from memory.events import Doing, EventKind, HookEvent, ToolUse
+from memory.events import Doing, EventKind, HookEvent, Start, ToolUse
 from memory.safety import Screen
 
 MAXIMUM_BYTES = 8_192
@@ -294,7 +294,8 @@ def _keys(event: HookEvent, *, rules: Rules, at: datetime) -> tuple[str, ...]:
     said = (event.prompt, event.text, event.reason, event.start or "", event.subagent_id)
     used = (tool.name, tool.command, *tool.paths, tool.output) if tool else ()
     base = f"{event.kind[:12]}:{_digest(event.kind, event.event_id, *said, *used)}"
-    if tool is None and (event.event_id or event.subagent_id):
+    is_first = event.start is Start.STARTUP  # which a session has one of
+    if tool is None and (event.event_id or event.subagent_id or is_first):
         return (base,)
     return tuple(f"{base}.{ordinal}" for ordinal in range(_ORDINALS))
 

@@ -18,10 +18,11 @@ from django.db.models.expressions import RawSQL
 from codemem import policies
 from codemem.accounts import services as accounts
 from codemem.accounts.models import Namespace
-from codemem.accounts.values import Action, Caller
+from codemem.accounts.values import Caller
 from codemem.words import query_terms, to_or_tsquery
 from memory.capture import SILENCE, strictest
 from memory.models import CaptureRule, Checkpoint, Injection, Observation, Session
+from memory.privacy import visible_to
 
 _SILENT_AFTER = timedelta(minutes=30)
 _UNFINISHED_AFTER = timedelta(minutes=2)
@@ -124,13 +125,6 @@ class Found:
 def visible_sessions(*, caller: Caller) -> QuerySet[Session]:
     """Return the sessions that the caller may read: their own, and shared ones."""
     return Session.objects.filter(visible_to(caller))
-
-
-def visible_to(caller: Caller, *, prefix: str = "") -> Q:
-    """Return the condition for rows whose session is reached by `prefix`, such as `session__`."""
-    readable = {f"{prefix}namespace_id__in": caller.namespaces_for(Action.READ_MEMORY)}
-    theirs = Q(**{f"{prefix}user_id": caller.user_id}) | Q(**{f"{prefix}is_shared": True})
-    return Q(**readable) & theirs
 
 
 def list_sessions(

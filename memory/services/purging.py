@@ -22,7 +22,9 @@ from graph import services as graph
 from graph.values import VertexLabel, graph_id
 from memory import queries, summaries
 from memory.context import forget_contexts
-from memory.models import ConsolidationChange, Memory, MemoryUse, ReviewItem
+from memory.models import ConsolidationChange, Injection, Memory, MemoryUse, ReviewItem
+from memory.privacy import private_rows
+from memory.services.captured import count_captured, erase_captured
 from memory.services.retirement import locked_memory, record_event, require_mine
 
 _EDGES_COUNTED = 100_000
@@ -57,7 +59,7 @@ def preview_purge(*, caller: Caller, memory_id: UUID, now: datetime) -> Purge:
         return Purge(
             memory_id=memory.pk,
             is_done=False,
-            rows=_counted(memory),
+            rows=_counted(memory, seen_by=caller),
             echoes=_echoes(caller, memory, now=now),
             at=now,
             by=caller.username,
@@ -92,8 +94,11 @@ def purge_memory(
     )
 
 
-def _counted(memory: Memory) -> dict[str, int]:
-    """Return what there is of a memory by kind, without what there is none of."""
+def _counted(memory: Memory, *, seen_by: Caller | None = None) -> dict[str, int]:
+    """Return what there is of a memory by kind, without what there is none of.
+
+    Of sessions that hold its words a preview counts those that the caller may see.
+    """
     links = graph_queries.links_of(
         namespace_id=memory.namespace_id, vertices=[_vertex(memory)], limit=_EDGES_COUNTED
     )
@@ -113,6 +118,12 @@ def _counted(memory: Memory) -> dict[str, int]:
         "entities": memory.entities.count(),
         "feedback": memory.feedback.count(),
         "use": MemoryUse.objects.filter(memory=memory).count(),
+        "injections": memory.injections.filter(
+            Q() if seen_by is None else private_rows(seen_by)[Injection]
+        ).count(),
+        "captured": count_captured(
+            namespace_id=memory.namespace_id, texts=_said(memory), caller=seen_by
+        ),
     }
     return {name: count for name, count in counts.items() if count}
 
@@ -125,9 +136,10 @@ def _erase(memory: Memory) -> None:
     _changes(memory).delete()
     _log_entries(memory).delete()
     cache.purge(digests=_digests(memory))
+    erase_captured(namespace_id=memory.namespace_id, texts=_said(memory))
     # Its neighbors are found by its words, too.
     forget_contexts([memory.pk])
-    # Versions, anchors, entities, feedback and use go with the row.
+    # Versions, anchors, entities, feedback, use and injections go with the row.
     Memory.objects.filter(pk=memory.pk).delete()
 
 
@@ -163,10 +175,15 @@ def _log_entries(memory: Memory) -> models.QuerySet[LogEntry]:
 
 def _digests(memory: Memory) -> list[bytes]:
     """Return the keys under which vectors of what it says, or said, may be kept."""
+    return [cache.digest_of(text) for text in _said(memory)]
+
+
+def _said(memory: Memory) -> list[str]:
+    """Return what it says, and what it said before."""
     said = {memory.content}
     for snapshot in memory.versions.values_list("snapshot", flat=True):
         said.add(str(snapshot.get("content", "")))
-    return [cache.digest_of(text) for text in sorted(said)]
+    return sorted(said)
 
 
 def _echoes(caller: Caller, memory: Memory, *, now: datetime) -> tuple[UUID, ...]:

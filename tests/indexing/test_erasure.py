@@ -16,7 +16,17 @@ from indexing import erasure
 from indexing.locks import Work, only_worker
 from indexing.mirrors import mirror_path
 from indexing.models import BlobFacts, Erasure, IndexRun
-from memory.models import Anchor, Memory, MemoryUse
+from memory.models import (
+    Anchor,
+    Checkpoint,
+    Handoff,
+    Injection,
+    Memory,
+    MemoryUse,
+    Observation,
+    Session,
+    WorkItem,
+)
 from memory.services import store_memory
 from memory.services.versioning import Change, record_version
 from tests import factories
@@ -168,6 +178,37 @@ def test_the_preview_counts_what_the_caller_may_know(full: Namespace, owner: Use
     rows = erasure.count_rows(caller=caller_of(owner), namespace_id=full.pk, now=NOW)
     assert (rows["memory_memory"], rows["memory_memoryversion"]) == (1, 1)
     assert rows["graph_repository"] == 1
+
+
+@pytest.mark.django_db
+def test_the_preview_knows_nothing_of_other_peoples_sessions(
+    full: Namespace, repository: Repository, owner: User, writer: User
+) -> None:
+    for user, words in ((owner, "mine"), (writer, "theirs")):
+        session = Session.objects.create(
+            namespace=full,
+            repository=repository,
+            user=user,
+            agent="codex",
+            client_session_id=words,
+            started_at=NOW,
+            last_event_at=NOW,
+        )
+        place = {"session": session, "namespace": full}
+        Observation.objects.create(
+            **place, key="1", kind="prompt", tier="S", happened_at=NOW, received_at=NOW
+        )
+        Checkpoint.objects.create(**place, origin="agent", summary=words, created_at=NOW)
+        Injection.objects.create(**place, event="prompt", kind="rule", reason="x", shown_at=NOW)
+        Handoff.objects.create(
+            **place, author=user, summary=words, created_at=NOW, expires_at=NOW + DAY
+        )
+        WorkItem.objects.create(
+            namespace=full, owner=user, title=words, created_at=NOW, updated_at=NOW
+        )
+    rows = erasure.count_rows(caller=caller_of(owner), namespace_id=full.pk, now=NOW)
+    kinds = ("session", "observation", "checkpoint", "injection", "handoff", "workitem")
+    assert [rows[f"memory_{kind}"] for kind in kinds] == [1] * 6
 
 
 @pytest.mark.django_db

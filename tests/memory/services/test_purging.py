@@ -19,13 +19,17 @@ from graph.models import Repository
 from memory.context import make_contexts
 from memory.models import (
     Anchor,
+    Checkpoint,
     ConsolidationChange,
     ConsolidationRun,
+    Injection,
     Memory,
     MemoryContext,
     MemoryEntity,
     MemoryVersion,
+    Observation,
     ReviewItem,
+    Session,
 )
 from memory.services import (
     Change,
@@ -83,6 +87,36 @@ def places_of(word: str) -> set[str]:
             if cursor.fetchone()[0]:
                 found.add(f"{schema}.{table}.{column}")
     return found
+
+
+def _captured(memory: Memory, user: User) -> None:
+    """Have somebody else's private session hold the words, and what hangs on it."""
+    text = memory.content
+    session = Session.objects.create(
+        namespace_id=memory.namespace_id,
+        user=user,
+        agent="codex",
+        client_session_id="1",
+        title=f"Why? {text}",
+        started_at=NOW,
+        last_event_at=NOW,
+    )
+    place = {"session": session, "namespace_id": memory.namespace_id}
+    for key, content in (("1", f"Remember: {text}"), ("2", "Something else entirely.")):
+        Observation.objects.create(
+            **place,
+            key=key,
+            kind="prompt",
+            tier="S",
+            content=content,
+            tokens=content.lower(),
+            happened_at=NOW,
+            received_at=NOW,
+        )
+    Checkpoint.objects.create(**place, origin="agent", summary="x", done=[text], created_at=NOW)
+    Injection.objects.create(
+        **place, event="prompt", kind="rule", memory=memory, reason=SECRET, shown_at=NOW
+    )
 
 
 @pytest.fixture
@@ -156,6 +190,7 @@ def spread(
         memory_id=memory.pk,
         before={"content": f"The {SECRET}."},
     )
+    _captured(memory, maintainer)
     known = EmbeddingModel.objects.create(fingerprint="words-1", dimensions=2)
     for text in (memory.content, "Something else."):
         cache.remember(model_id=known.pk, vectors={cache.digest_of(text): np.ones(2, np.float32)})
@@ -223,7 +258,29 @@ def test_a_preview_counts_what_would_go_and_erases_nothing(spread: Memory, writi
     preview = preview_purge(caller=writing, memory_id=spread.pk, now=NOW)
     assert not preview.is_done
     receipt = purge_memory(caller=writing, memory_id=spread.pk, confirm=str(spread.pk), now=NOW)
-    assert receipt.rows == preview.rows
+    # Others' sessions are in the receipt only.
+    unseen = {"captured", "injections"}
+    assert {name: row for name, row in receipt.rows.items() if name not in unseen} == preview.rows
+
+
+def test_captured_words_go_along_and_only_the_receipt_counts_other_peoples(
+    spread: Memory, writing: Caller
+) -> None:
+    preview = preview_purge(caller=writing, memory_id=spread.pk, now=NOW)
+    receipt = purge_memory(caller=writing, memory_id=spread.pk, confirm=str(spread.pk), now=NOW)
+    assert "captured" not in preview.rows
+    assert receipt.rows["captured"] == 2
+    assert list(Observation.objects.values_list("key", flat=True)) == ["2"]
+    assert Session.objects.get().title == ""
+
+
+def test_a_short_memory_takes_only_what_says_exactly_that(
+    store: Store, writing: Caller, maintainer: User, repository: Repository
+) -> None:
+    memory = Memory.objects.get(pk=store("else", repository_id=repository.pk).memory.id)
+    _captured(memory, maintainer)
+    purge_memory(caller=writing, memory_id=memory.pk, confirm=str(memory.pk), now=NOW)
+    assert Observation.objects.count() == 2
 
 
 def test_who_does_not_say_the_id_again_erases_nothing(spread: Memory, writing: Caller) -> None:
