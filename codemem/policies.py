@@ -6,9 +6,11 @@ is cached: a change holds from the next request on, in every process.
 """
 
 import difflib
+import json
 import types
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Final
 from uuid import UUID
 
 from django.db import transaction
@@ -16,6 +18,7 @@ from django.db import transaction
 from codemem.accounts import services as accounts
 from codemem.accounts.models import Namespace
 from codemem.accounts.values import Action, Caller
+from codemem.plans import kept_rows
 
 Value = bool | int | float | str
 _KIND_NAMES: Mapping[type, str] = {
@@ -228,9 +231,15 @@ def change_as(
     return {policy.key: former[policy.key] for policy, new in checked if new != former[policy.key]}
 
 
+_SETTINGS: Final = (
+    "SELECT id, settings FROM accounts_namespace WHERE id = ANY ((SELECT %s::uuid[])::uuid[])"
+)
+
+
 def _deviations(namespace_ids: Iterable[UUID]) -> dict[UUID, dict[str, object]]:
-    rows = Namespace.objects.filter(pk__in=list(namespace_ids))
-    return dict(rows.values_list("pk", "settings"))
+    # Every recall asks; Django took ten times as long to make the query as Postgres to answer.
+    keys = ",".join(key.hex for key in namespace_ids)
+    return {key: json.loads(settings) for key, settings in kept_rows(_SETTINGS, [f"{{{keys}}}"])}
 
 
 def _held(kept: Mapping[str, object], policy: Policy) -> Value:

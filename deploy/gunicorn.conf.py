@@ -4,6 +4,7 @@
 """
 
 import contextlib
+import gc
 import importlib
 import os
 import threading
@@ -60,6 +61,9 @@ def _warm_up() -> None:
     # Recall says so when it has no vectors; nothing to do here.
     with contextlib.suppress(EmbeddingUnavailable):
         from_settings().embed(["load the model"], kind="query")
+    # What is loaded now stays: collections of garbage need not walk over it while somebody waits.
+    gc.collect()
+    gc.freeze()
 
 
 def child_exit(_server: Any, worker: Any) -> None:

@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 from pgvector.django import CosineDistance, HalfVectorField
 
 from codemem.accounts.values import Action, Caller
+from codemem.plans import kept_rows
 from codemem.postgres.binary import binary_rows
 from codemem.postgres.indexes import standing
 from codemem.words import to_or_tsquery
@@ -261,9 +262,7 @@ def scope_of(*, caller: Caller, query: RecallQuery, terms: Sequence[str]) -> Sco
         "rows_each": max(1, _SAMPLE_ROWS // max(len(query.namespace_ids), 1)),
         "words": [to_or_tsquery([term]) for term in terms],
     }
-    with connection.cursor() as cursor:
-        cursor.execute(_statement(), parameters)
-        documents, frequencies, authors = cursor.fetchone()
+    ((documents, frequencies, authors),) = kept_rows(_statement(), parameters)
     statistics = WordStatistics(
         documents=documents, frequencies=dict(zip(terms, frequencies, strict=True))
     )

@@ -10,9 +10,15 @@ from datetime import datetime
 from uuid import UUID
 
 from codemem.accounts.values import Caller
-from memory.candidates import answering
+from codemem.postgres.binary import binary_rows
+from memory.candidates import condition_of
+from memory.pool import array_of_keys
 from memory.values import Neighbor, RecallQuery
 
+_SAID = """
+    SELECT id, content, author_name FROM memory_memory
+    WHERE {condition} AND id = ANY (%(keys)s::uuid[])
+"""
 _NAMED = 2  # steps away: so near, what is told elsewhere is worth its id
 
 Steps = Mapping[UUID, int]
@@ -55,11 +61,12 @@ def neighbors_of(
 def _said(
     caller: Caller, query: RecallQuery, wanted: Collection[UUID], *, now: datetime
 ) -> dict[UUID, tuple[str, str]]:
-    rows = answering(
+    condition = condition_of(
         caller=caller, query=_unnarrowed(query), namespace_ids=query.namespace_ids, now=now
     )
-    found = rows.filter(pk__any_of=wanted).order_by().values_list("pk", "content", "author_name")
-    return {key: (content, author) for key, content, author in found}
+    statement = _SAID.format(condition=condition.text)
+    parameters = {**condition.parameters, "keys": array_of_keys(key.bytes for key in wanted)}
+    return {key: (content, author) for key, content, author in binary_rows(statement, parameters)}
 
 
 def _unnarrowed(query: RecallQuery) -> RecallQuery:

@@ -163,14 +163,18 @@ def scores(
     other weights share its part.
     """
     likenesses = _likenesses(pool)
+    given = weights or [WEIGHTS] * len(pool)
+    # Namespaces are few: what their weights come to is looked up, by identity.
+    factors = {id(mine): _components(mine) for mine in given}
+    totals = {key: sum(mine if likenesses else mine[1:]) for key, mine in factors.items()}
     results = []
-    for place, one in enumerate(pool):
-        mine = weights[place] if weights else WEIGHTS
-        values = (likenesses[place] if likenesses else 0.0, *_beside_likeness(one))
-        total = sum(_components(mine) if likenesses else _beside_likeness(mine))
-        score = sum(map(mul, _components(mine), values))
+    for one, likeness, mine in zip(
+        pool, likenesses or [0.0] * len(pool), map(id, given), strict=True
+    ):
+        values = (likeness, *_beside_likeness(one))
+        score = sum(map(mul, factors[mine], values))
         parts = ScoreParts(**dict(zip(_COMPONENTS, values, strict=True)))
-        results.append((score / total if total else 0.0, parts))
+        results.append((score / totals[mine] if totals[mine] else 0.0, parts))
     return results
 
 
@@ -246,10 +250,9 @@ def asks(text: str) -> bool:
 
 def occurrences(terms: Sequence[str], tokens: str) -> dict[str, int]:
     """Count those of the words that a line of stored words (single spaces) has."""
-    # Doubled spaces let neighbors that are equal be counted one by one, at the speed of C.
-    line = f" {tokens.replace(' ', '  ')} "
-    counts = ((term, line.count(f" {term} ")) for term in terms)
-    return {term: count for term, count in counts if count}
+    words = tokens.split(" ")
+    present = set(words)
+    return {term: words.count(term) for term in terms if term in present}
 
 
 def length(tokens: str) -> int:

@@ -2,23 +2,25 @@
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import Final
 
 import structlog
 from django.db import connection, transaction
 from psycopg import sql
 
+from codemem.plans import kept_rows
+
 logger = structlog.get_logger(__name__)
+
+_STANDING: Final = (
+    "SELECT relname FROM pg_class JOIN pg_index ON indexrelid = pg_class.oid"
+    " WHERE relname = ANY ((SELECT %s::name[])::name[]) AND indisvalid"
+)
 
 
 def standing(names: Iterable[str]) -> frozenset[str]:
     """Return those of the named indexes that are built and valid. One query."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT relname FROM pg_class JOIN pg_index ON indexrelid = pg_class.oid"
-            " WHERE relname = ANY(%s) AND indisvalid",
-            [list(names)],
-        )
-        return frozenset(name for (name,) in cursor.fetchall())
+    return frozenset(name for (name,) in kept_rows(_STANDING, [list(names)]))
 
 
 def serves_bm25() -> bool:
