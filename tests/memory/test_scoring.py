@@ -76,7 +76,7 @@ def test_relevance_comes_from_likeness_words_and_names_alone():
     assert scoring.relevance(evidence(vector=0.0, coverage=0.0, exact=1.0)) == 1
     assert scoring.relevance(evidence(vector=0.9, coverage=1.0)) == 1
     word_by_word = evidence(alone=0.2, together=0.4, vector=0.5, coverage=0.2)
-    assert scoring.relevance(word_by_word) == pytest.approx(0.94 * (0.35 + 0.3 + 0.05))
+    assert scoring.relevance(word_by_word) == pytest.approx(1.14 * (0.35 + 0.2 + 0.05))
 
 
 def test_nobody_passes_when_the_best_is_below_the_floor():
