@@ -65,6 +65,9 @@ bench-consolidation: setup  ## Run and undo each consolidation cycle on 10,000 m
 bench-portability: setup  ## Export, wipe, import and export 10,000 memories over HTTP; the same bytes?
 	@deploy/bench_portability.sh
 
+bench-hooks: setup  ## How long hooks hold up fifty agents: the server, the script, the server stopped
+	@deploy/bench_hooks.sh
+
 bench-memory: setup  ## What recall finds of LoCoMo's evidence (LOCOMO=its json; held out: deploy/bench_memory.sh --held-out)
 	@deploy/bench_memory.sh
 
@@ -80,4 +83,4 @@ lock: setup  ## Write requirements.lock anew from pyproject.toml
 setup:
 	@deploy/server.sh setup
 
-.PHONY: help up down status env logs test check bench bench-graph bench-index indexers test-scip test-clients bench-history bench-pushes bench-http bench-code-memory bench-consolidation bench-memory bench-portability bench-scale conformance lock setup
+.PHONY: help up down status env logs test check bench bench-graph bench-index indexers test-scip test-clients bench-history bench-pushes bench-hooks bench-http bench-code-memory bench-consolidation bench-memory bench-portability bench-scale conformance lock setup

@@ -117,7 +117,7 @@ def _run(options: argparse.Namespace) -> ExitStatus:
             return _serve(options)
         case "search" | "index" | "analyze" | "watch" | "hooks":
             return _code_commands(options)
-        case "export" | "import" | "config" | "consolidate":
+        case "export" | "import" | "config" | "consolidate" | "sessions":
             return _namespace_commands(options)
         case _:
             from codemem.client import review
@@ -219,6 +219,10 @@ def _namespace_commands(options: argparse.Namespace) -> ExitStatus:
             from codemem.client import consolidation
 
             return consolidation.run(server=server, scope=scope, options=options)
+        case "sessions":
+            from codemem.client import sessions
+
+            return sessions.run(server=server, scope=scope, options=options)
         case _:
             from codemem.client import config
 
@@ -351,6 +355,7 @@ def _parser() -> argparse.ArgumentParser:
     _declare_export(commands)
     _declare_import(commands)
     _declare_consolidate(commands)
+    _declare_sessions(commands)
     _declare_config(commands)
     _declare_doctor(commands)
     _declare_serve(commands)
@@ -588,6 +593,27 @@ def _declare_consolidate(commands: _Commands[_Parser]) -> None:
     instead.add_argument("--undo", metavar="RUN", type=_nonblank, help="undo this run instead")
     instead.add_argument("--cancel", metavar="RUN", type=_nonblank, help="stop this run instead")
     _add_namespace(consolidate)
+
+
+def _declare_sessions(commands: _Commands[_Parser]) -> None:
+    sessions = _command(
+        commands, "sessions", "show what was captured of agents' sessions, begin or end one"
+    )
+    sessions.add_argument("action", choices=("list", "show", "start", "end"))
+    sessions.add_argument(
+        "session", nargs="?", type=_nonblank, metavar="ID", help="of the session; for start: yours"
+    )
+    sessions.add_argument("--open", action="store_true", help="list those that have not ended")
+    sessions.add_argument(
+        "-n", type=_count, default=20, metavar="N", help="list at most N (default: 20)"
+    )
+    sessions.add_argument(
+        "--capture",
+        choices=("full", "metadata", "off"),
+        default="full",
+        help="what to keep of the session that starts (default: full)",
+    )
+    _add_scope(sessions)
 
 
 def _declare_doctor(commands: _Commands[_Parser]) -> None:
