@@ -9,7 +9,7 @@ import pytest
 from tests.clients.conftest import CLIENTS
 from tests.clients.model import Ask, Run, Say, Write
 from tests.flows.conftest import Agent
-from tests.flows.repositories import git, make_repository
+from tests.flows.repositories import make_repository
 
 pytestmark = [pytest.mark.clients, pytest.mark.slow, pytest.mark.timeout(900)]
 
@@ -30,8 +30,8 @@ FILES = {
 @pytest.mark.parametrize("desk", CLIENTS, indirect=True)
 def test_a_session_learns_and_the_next_one_knows(desk, model, agent: Agent, folder: Path, worker):
     name = f"uploads-{time.monotonic_ns()}"
-    work = make_repository(folder / name, FILES)
-    git(work, "remote", "add", "origin", str(work))
+    # Without a remote, as here, the server knows the checkout by its first commit.
+    work = make_repository(folder / name, {**FILES, "NAME": name})
     agent.wait_until_indexed(agent.register(name, work))
     place = {"namespace": agent.namespace, "repository": name}
     agent.told("store_memory", **place, content=RULE, memory_type="rule")

@@ -386,7 +386,7 @@ def _opencode_plugin(connection: Connection) -> str:
 _OPENCODE_PLUGIN: Final = """\
 // Written by `codemem init`; `codemem uninstall` takes it out.
 // Hands what happens to codemem's shim, and what the team knows to the model.
-import { spawn } from "node:child_process"
+import { spawn, spawnSync } from "node:child_process"
 
 const shim = SHIM
 
@@ -414,14 +414,23 @@ const said = (answer) => answer?.hookSpecificOutput?.additionalContext ?? ""
 export const Codemem = async ({ directory }) => {
   const opened = new Map() // session id -> its opening context
   const warnings = new Map() // call id -> what went wrong with this before
+  const top = new Set() // sessions to be ended with the process
 
   const open = (id) => {
     if (!opened.has(id)) {
+      top.add(id)
       const start = hook("open", "SessionStart", { session_id: id, source: "startup" }, directory)
       opened.set(id, start.then(said))
     }
     return opened.get(id)
   }
+
+  // opencode tells nobody when it ends, and a promise would not be waited for by then.
+  process.on("exit", () => {
+    for (const id of top)
+      spawnSync("sh", ["-c", `${shim} tell opencode SessionEnd`], { cwd: directory, timeout: 1000,
+        input: JSON.stringify({ hook_event_name: "SessionEnd", session_id: id, reason: "exit" }) })
+  })
 
   return {
     event: async ({ event }) => {
