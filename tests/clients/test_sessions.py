@@ -1,6 +1,5 @@
 """A developer's day with each real client: two sessions, and what the first leaves the second."""
 
-import json
 import time
 from pathlib import Path
 
@@ -64,15 +63,12 @@ def test_a_session_learns_and_the_next_one_knows(desk, model, agent: Agent, fold
     model.plays(Run(CHECK), Say("It fails as before."))
     developer.asks("Run check_uploads again")
     shown = model.was_shown
-    assert "handoff" in shown.lower(), "no handoff was offered"
-    before_second_answer = json.dumps(model.requests[-1], ensure_ascii=False)
-    assert "failed before" in before_second_answer.lower() or "prior failure" in (
-        before_second_answer.lower()
-    ), "no warning of the failure"
+    assert "Handoffs that wait" in shown, "no handoff was offered"
+    assert "known-failure" in shown, "no warning of the failure"
 
 
 def _session(agent: Agent, *, ended: bool, number: int):
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while True:
         sessions = agent.ask("GET", f"/api/v1/sessions?namespace={agent.namespace}").content
         found = [one for one in sessions["sessions"] if one["ended_at"] or not ended]
@@ -88,7 +84,7 @@ def _observed(agent: Agent, session):
 
 
 def _wait_for_handoff(agent: Agent, repository: str) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     while True:
         place = {"namespace": agent.namespace, "repository": repository}
         answer = agent.told("handoff", **place, operation="offers")
@@ -99,7 +95,7 @@ def _wait_for_handoff(agent: Agent, repository: str) -> None:
 
 
 def _wait_for_failure(agent: Agent, place) -> None:
-    deadline = time.monotonic() + 60
+    deadline = time.monotonic() + 120
     error = "AssertionError: upload 17 was retried 9 times, at most 7 are allowed"
     while True:
         answer = agent.told("check_prior_failures", **place, error=error)

@@ -4,6 +4,7 @@ What a hook says before a tool runs reaches the model only where it forbids the 
 ours to do. So what went wrong before is told with the tool's result.
 """
 
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -28,12 +29,15 @@ _DOING = {
     Doing.DELEGATE: "delegate_to_agent",
 }
 _BY_NAME = {name: doing for doing, names in _DOING.items() for name in names.split()}
+# Gemini CLI (0.61) puts what hooks said before the person's own words, and tells both as the prompt.
+_OURS = re.compile(r"\A(?:<hook_context>.*?</hook_context>\s*)+", re.DOTALL)
 _MAY_HOLD_CONTEXT = frozenset({"SessionStart", "BeforeAgent", "AfterTool"})
 
 
 def events_of(delivery: Delivery) -> list[HookEvent]:
     """Return the events of a payload; a tool's use is its start, too, so that it is warned of."""
     events = claude_code.read_events(delivery, kinds=_KINDS, doing_of=_doing_of)
+    events = [replace(event, prompt=_OURS.sub("", event.prompt)) for event in events]
     return [*warned_after(events), *events]
 
 
