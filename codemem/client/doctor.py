@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import os
 from datetime import UTC, datetime
-from enum import StrEnum
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 from codemem.client import identity
 from codemem.client.answers import is_inferred, repository_of, scope_phrase
+from codemem.client.checks import Check, Outcome
 from codemem.client.configuration import Configuration, is_plain_text, read_configuration
 from codemem.client.failure import ExitStatus, Failure
+from codemem.client.install import diagnosis as agents
 from codemem.client.scope import Scope, find_scope
 from codemem.client.status import freshness
 from codemem.client.terminal import line, print_json, styled
@@ -28,23 +29,6 @@ LEGACY_PROTOCOL: Final = "2025-11-25"
 MODERN_PROTOCOL: Final = "2026-07-28"
 
 _SOON_DAYS: Final = 14
-
-
-class Outcome(StrEnum):
-    """What a check found; only FAIL makes the doctor exit with PROBLEMS_FOUND."""
-
-    OK = "ok"
-    WARN = "warn"
-    FAIL = "fail"
-
-
-class Check(NamedTuple):
-    """One link and its state."""
-
-    name: str
-    outcome: Outcome
-    message: str
-    hint: str | None = None
 
 
 def run(
@@ -73,6 +57,8 @@ def _examine(*, namespace: str | None, repository: str | None, ref: str | None) 
         return
     yield from _check_configuration(configuration)
     yield _check_checkout(scope)
+    yield from agents.check_clients(scope=scope)
+    yield from agents.check_spool()
     if configuration.url is None:
         return
     server = Server(url=configuration.url, token=configuration.token, scope_headers=scope.headers())
@@ -194,6 +180,7 @@ def _check_access(server: Server, *, scope: Scope) -> Iterator[Check]:
     yield from _check_mcp_legacy(server)
     yield _check_mcp_modern(server)
     yield _check_repository(server, scope=scope)
+    yield from agents.check_hooks(me, scope=scope)
 
 
 def _check_token(me: dict[str, Any]) -> Check:

@@ -1,4 +1,5 @@
 import json
+import os
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -222,3 +223,67 @@ def test_a_linked_worktree_and_a_detached_head_are_named(here, repository, tmp_p
 def test_the_token_is_never_printed(here):
     result = here("doctor")
     assert "cm_good" not in result.out + result.err
+
+
+def opening(server):
+    answer = b'{"hookSpecificOutput": {"additionalContext": "Scope: platform/api"}}'
+    server.canned["/hooks/"] = Canned(body=answer)
+    server.identities["cm_good"]["token"]["scopes"].append("hooks:write")
+
+
+def test_an_event_is_sent_through_the_real_shim(here, server):
+    here("init", "--only", "claude-code", "--yes")
+    opening(server)
+    found = check(here("doctor", "--json"), "hook event")
+    assert found["outcome"] == "ok"
+    request = server.last("/hooks/claude-code?event=SessionStart")
+    assert request.headers["codemem-capture"] == "metadata"
+    assert request.headers["codemem-remote"] == "https://git.example.com/team/api"
+
+
+def test_an_event_for_which_no_session_is_opened_is_a_warning(here, server):
+    here("init", "--only", "claude-code", "--yes")
+    opening(server)
+    server.canned["/hooks/"] = Canned(body=b"")
+    assert check(here("doctor", "--json"), "hook event")["outcome"] == "warn"
+
+
+def test_an_event_that_does_not_arrive_fails(here, server):
+    here("init", "--only", "claude-code", "--yes")
+    opening(server)
+    server.canned["/hooks/"] = Canned(status=503)
+    result = here("doctor", "--json")
+    assert check(result, "hook event")["outcome"] == "fail"
+    assert result.status == 1
+
+
+def test_a_token_that_may_send_no_events_is_a_warning(here, server):
+    here("init", "--only", "claude-code", "--yes")
+    assert check(here("doctor", "--json"), "hook right")["outcome"] == "warn"
+
+
+def test_each_client_is_looked_at(here, server):
+    for folder in (".claude", ".codex", ".cursor"):
+        (here.home / folder).mkdir()
+    here("init", "--only", "claude-code,codex", "--yes")
+    result = here("doctor", "--json")
+    found = outcomes(result)
+    assert (found["claude-code"], found["codex"], found["cursor"]) == ("ok", "warn", "warn")
+    assert "/hooks" in check(result, "codex")["hint"]
+    assert "not connected" in check(result, "cursor")["message"]
+    config = here.home / ".codex" / "config.toml"
+    trusted = '[hooks.state."/home/ada/.codex/hooks.json:stop:0:0"]\ntrusted_hash = "sha256:1"\n'
+    config.write_text(config.read_text() + trusted)
+    (here.home / ".claude" / "settings.json").unlink()
+    found = outcomes(here("doctor", "--json"))
+    assert (found["claude-code"], found["codex"]) == ("warn", "ok")
+
+
+def test_what_waits_in_the_spool_is_told(here):
+    spool = here.home / ".local" / "state" / "codemem" / "spool"
+    spool.mkdir(parents=True)
+    assert check(here("doctor", "--json"), "hook spool")["message"] == "nothing waits to be sent"
+    waiting = spool / "20261122T101112.1+0000001+codex+Stop.event"
+    waiting.write_text("{}")
+    os.utime(waiting, (0, 0))
+    assert check(here("doctor", "--json"), "hook spool")["outcome"] == "warn"

@@ -6,6 +6,13 @@ from codemem.gateway.adapters import codex, gemini
 from codemem.gateway.adapters.delivery import Delivery
 from memory.events import EventKind
 
+TRACEBACK = """\
+Traceback (most recent call last):
+  File "check.py", line 2, in <module>
+    main()
+AssertionError: upload 17 was retried
+"""
+
 
 def ran(command: str, response: str) -> Delivery:
     payload = {
@@ -25,8 +32,7 @@ def ran(command: str, response: str) -> Delivery:
 @pytest.mark.parametrize(
     ("command", "response", "kind"),
     [
-        ("python3 check.py", "Traceback (most recent call last):\n  File \"check.py\", line 2, in "
-         "<module>\n    main()\nAssertionError: upload 17 was retried\n", EventKind.TOOL_FAILURE),
+        ("python3 check.py", TRACEBACK, EventKind.TOOL_FAILURE),
         ("pytest -q", "FAILED tests/test_a.py::test_b - assert 1 == 2\n1 failed in 0.1s\n",
          EventKind.TOOL_FAILURE),
         ("pytest -q", "....\n4 passed in 0.11s\n", EventKind.TOOL_USE),

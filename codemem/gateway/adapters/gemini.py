@@ -29,7 +29,7 @@ _DOING = {
     Doing.DELEGATE: "delegate_to_agent",
 }
 _BY_NAME = {name: doing for doing, names in _DOING.items() for name in names.split()}
-# Gemini CLI (0.61) puts what hooks said before the person's own words, and tells both as the prompt.
+# Gemini CLI (0.61) puts what hooks said before the person's own words, and tells both as one.
 _OURS = re.compile(r"\A(?:<hook_context>.*?</hook_context>\s*)+", re.DOTALL)
 _MAY_HOLD_CONTEXT = frozenset({"SessionStart", "BeforeAgent", "AfterTool"})
 
