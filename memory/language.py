@@ -49,6 +49,7 @@ class Written:
     text: str = ""
     model: str = ""
     refused: str = ""
+    is_cut: bool = False  # it ran into its limit
 
 
 def summarize(
@@ -63,6 +64,40 @@ def summarize(
 
     Never raises for what a provider does: whoever asks has a summary without it.
     """
+    system, prompt = _prompt(sources, tokens)
+    written = complete(
+        namespace_id=namespace_id,
+        purpose=PROMPT,
+        system=system,
+        prompt=prompt,
+        maximum_tokens=tokens,
+        now=now,
+        provider=provider,
+    )
+    if written is None or written.refused:
+        return written
+    text = written.text
+    if why := _unfit(text, written, sources):
+        name = written.model.partition(":")[0]
+        return Written(refused=f"What {name} wrote was not used: {why}.")
+    return written
+
+
+def complete(
+    *,
+    namespace_id: UUID,
+    purpose: str,
+    system: str,
+    prompt: str,
+    maximum_tokens: int,
+    now: datetime,
+    provider: Provider | None = None,
+) -> Written | None:
+    """Return what the namespace's language model answers, cleaned; None when it wants none.
+
+    `purpose` names the prompt and its version; what is used counts under it. Put what others wrote
+    between `fence_around` of it. Never raises for what a provider does.
+    """
     if provider is None:
         try:
             provider = language.from_settings(policies.text(namespace_id, "language.provider"))
@@ -70,25 +105,25 @@ def summarize(
             return Written(refused=str(error))
     if provider is None:
         return None
-    system, prompt = _prompt(sources, tokens)
-    reserved = tokens_of(system) + tokens_of(prompt) + tokens
-    use = _reserve(namespace_id, provider, reserved, now=now)
+    reserved = tokens_of(system) + tokens_of(prompt) + maximum_tokens
+    use = _reserve(namespace_id, provider, reserved, purpose=purpose, now=now)
     if use is None:
         return Written(
             refused="The day's budget for language models is spent; what is left was summarized"
             " without one."
         )
     try:
-        reply = provider.complete(system=system, prompt=prompt, maximum_tokens=tokens)
+        reply = provider.complete(system=system, prompt=prompt, maximum_tokens=maximum_tokens)
     except (LanguageRefused, LanguageUnavailable) as error:
         _settle(use, reserved, None)
         log.warning("language_model_failed", provider=provider.name, reason=str(error))
         return Written(refused=str(error))
     _settle(use, reserved, reply)
-    text = cleaned(reply.text).text.strip()
-    if why := _unfit(text, reply, sources):
-        return Written(refused=f"What {provider.name} wrote was not used: {why}.")
-    return Written(text=text, model=f"{provider.name}:{reply.model} {PROMPT}")
+    return Written(
+        text=cleaned(reply.text).text.strip(),
+        model=f"{provider.name}:{reply.model} {purpose}",
+        is_cut=reply.is_cut,
+    )
 
 
 def spent(*, namespace_id: UUID, now: datetime) -> int:
@@ -106,11 +141,12 @@ def _prompt(sources: Sequence[Source], tokens: int) -> tuple[str, str]:
         f"{citation(source.id)} {source.text[: max(int(len(source.text) * share), 80)]}"
         for source in sources
     )
-    fence = _fence(notes)
+    fence = fence_around(notes)
     return _SYSTEM.format(fence=fence, tokens=tokens), f"{fence}\n{notes}\n{fence}"
 
 
-def _fence(notes: str) -> str:
+def fence_around(notes: str) -> str:
+    """Return a mark that no text in it can be or close."""
     while (fence := f"=====NOTES-{secrets.token_hex(8)}=====") in notes:
         pass
     return fence
@@ -118,7 +154,7 @@ def _fence(notes: str) -> str:
 
 @transaction.atomic
 def _reserve(
-    namespace_id: UUID, provider: Provider, tokens: int, *, now: datetime
+    namespace_id: UUID, provider: Provider, tokens: int, *, purpose: str, now: datetime
 ) -> LanguageUse | None:
     """Set tokens aside in the day's budget; None when it does not hold so many.
 
@@ -137,7 +173,7 @@ def _reserve(
         day=now.astimezone(UTC).date(),
         provider=provider.name,
         model=provider.model[:100],
-        purpose=PROMPT,
+        purpose=purpose,
     )
     LanguageUse.objects.filter(pk=use.pk).update(reserved_tokens=F("reserved_tokens") + tokens)
     return use
@@ -159,7 +195,7 @@ def _settle(use: LanguageUse, reserved: int, reply: Reply | None) -> None:
     )
 
 
-def _unfit(text: str, reply: Reply, sources: Sequence[Source]) -> str:
+def _unfit(text: str, reply: Written, sources: Sequence[Source]) -> str:
     """Return what is wrong with a summary; empty when it may stand."""
     if not text or reply.is_cut:
         return "it ran into its limit and broke off" if text else "it was empty"

@@ -6,7 +6,7 @@ import structlog
 from celery import shared_task
 from django.utils import timezone
 
-from memory import failures, handoffs, sessions
+from memory import distillation, failures, handoffs, sessions
 from workers import queue
 
 log = structlog.get_logger(__name__)
@@ -31,6 +31,9 @@ def learn(*, session_id: str) -> None:
 def end(*, session_id: str) -> None:
     """Distill a session that ended and offer it to the next one."""
     key, now = UUID(session_id), timezone.now()
+    distilled = distillation.distill(session_id=key, now=now)
+    if distilled.proposed:
+        log.info("session_distilled", session=session_id, proposed=len(distilled.proposed))
     handoffs.offer_automatic(session_id=key, now=now)
     sessions.note_finished(session_id=key, now=now)
 
