@@ -71,6 +71,9 @@ bench-hooks: setup  ## How long hooks hold up fifty agents: the server, the scri
 bench-memory: setup  ## What recall finds of LoCoMo's evidence (LOCOMO=its json; held out: deploy/bench_memory.sh --held-out)
 	@deploy/bench_memory.sh
 
+bench-replay: setup  ## Play agents' sessions and ask later ones for what was planted in them
+	@deploy/bench_replay.sh
+
 bench-scale: setup  ## Recall over 100k memories in fifty namespaces, one client and fifty
 	@deploy/bench_scale.sh
 
@@ -83,4 +86,4 @@ lock: setup  ## Write requirements.lock anew from pyproject.toml
 setup:
 	@deploy/server.sh setup
 
-.PHONY: help up down status env logs test check bench bench-graph bench-index indexers test-scip test-clients bench-history bench-pushes bench-hooks bench-http bench-code-memory bench-consolidation bench-memory bench-portability bench-scale conformance lock setup
+.PHONY: help up down status env logs test check bench bench-graph bench-index indexers test-scip test-clients bench-history bench-pushes bench-hooks bench-http bench-code-memory bench-consolidation bench-memory bench-portability bench-replay bench-scale conformance lock setup

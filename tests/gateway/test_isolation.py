@@ -22,6 +22,7 @@ NEEDED = {
     "store_memories": Action.WRITE_MEMORY,
     "store_memory": Action.WRITE_MEMORY,
     "recall": Action.READ_MEMORY,
+    "check_prior_failures": Action.READ_MEMORY,
     "search_sessions": Action.READ_MEMORY,
     "delete_memory": Action.WRITE_MEMORY,
     "associate_memories": Action.WRITE_MEMORY,
