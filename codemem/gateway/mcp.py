@@ -14,7 +14,7 @@ from django.views.decorators.csrf import csrf_exempt
 
 from codemem import metrics
 from codemem.client.version import VERSION
-from codemem.gateway import body, listing, tool
+from codemem.gateway import body, listing, prompts, readings, tool
 from codemem.gateway.address import address_of
 from codemem.gateway.agents import agent_of
 from codemem.gateway.auth import authenticate
@@ -30,12 +30,10 @@ INSTRUCTIONS = (
     " and repository, by default the connection's; those about code take ref: a branch, or"
     " worktree:<name> for what you are editing."
 )
-_CAPABILITIES = {"tools": {"listChanged": False}, "resources": {}, "prompts": {}}
-# Announced and empty: clients ask for them whatever is announced, and take "not found" badly.
-_EMPTY_LISTS = {
-    "resources/list": "resources",
-    "resources/templates/list": "resourceTemplates",
-    "prompts/list": "prompts",
+_CAPABILITIES = {
+    "tools": {"listChanged": False},
+    "resources": {"subscribe": False, "listChanged": False},
+    "prompts": {"listChanged": False},
 }
 # What one connection may see depends on its token, so nobody else may reuse the answer.
 _CACHEABLE = {"ttlMs": 60_000, "cacheScope": "private"}
@@ -44,6 +42,8 @@ _PARSE_ERROR = -32700
 _INVALID_REQUEST = -32600
 _METHOD_NOT_FOUND = -32601
 _INVALID_PARAMS = -32602
+# Of the revisions of 2025; since 2026 it is the code of any wrong parameter.
+_RESOURCE_NOT_FOUND = -32002
 
 
 class ProtocolError(Exception):
@@ -176,13 +176,15 @@ def _dispatch(
     is_modern: bool,
 ) -> dict[str, Any]:
     cacheable = _CACHEABLE if is_modern else {}
-    if method in _EMPTY_LISTS:
-        return {_EMPTY_LISTS[method]: [], **cacheable}
+    if (lists := _listed(method, selection)) is not None:
+        return {**lists, **cacheable}
     match method:
+        case "resources/read":
+            return {**_read_resource(params, call, is_modern=is_modern), **cacheable}
+        case "prompts/get":
+            return _get_prompt(params)
         case "tools/call":
             return _call_tool(params, call)
-        case "tools/list":
-            return {"tools": list(listing.listed(selection)), **cacheable}
         case "server/discover":
             return {
                 "supportedVersions": [*MODERN_VERSIONS, *LEGACY_VERSIONS],
@@ -190,15 +192,22 @@ def _dispatch(
                 "instructions": INSTRUCTIONS,
                 **_CACHEABLE,
             }
-        case "resources/read":
-            uri = params.get("uri")
-            raise ProtocolError(_INVALID_PARAMS, "Resource not found", {"uri": _text(uri)})
-        case "prompts/get":
-            name = params.get("name")
-            raise ProtocolError(_INVALID_PARAMS, "Prompt not found", {"name": _text(name)})
     if not is_modern:
         return _dispatch_legacy(method, params)
     raise ProtocolError(_METHOD_NOT_FOUND, f"Method not found: {method}")
+
+
+def _listed(method: str, selection: listing.Selection) -> dict[str, Any] | None:
+    match method:
+        case "tools/list":
+            return {"tools": list(listing.listed(selection))}
+        case "prompts/list":
+            return {"prompts": prompts.listed()}
+        case "resources/list":
+            return {"resources": readings.listed()}
+        case "resources/templates/list":
+            return {"resourceTemplates": readings.templates()}
+    return None
 
 
 def _dispatch_legacy(method: str, params: dict[str, Any]) -> dict[str, Any]:
@@ -229,6 +238,31 @@ def _call_tool(params: dict[str, Any], call: tool.Call) -> dict[str, Any]:
         "structuredContent": outcome.content,
         "isError": outcome.error is not None,
     }
+
+
+def _read_resource(params: dict[str, Any], call: tool.Call, *, is_modern: bool) -> dict[str, Any]:
+    uri = params.get("uri")
+    if not isinstance(uri, str):
+        raise ProtocolError(_INVALID_PARAMS, "uri must be a text.", {"uri": ""})
+    try:
+        return readings.read(call, uri)
+    except readings.ResourceRefused as error:
+        if error.report.code != "not_found":
+            raise ProtocolError(
+                _INVALID_PARAMS, error.report.message, {"uri": _text(uri), **error.report.body}
+            ) from error
+        code = _INVALID_PARAMS if is_modern else _RESOURCE_NOT_FOUND
+        raise ProtocolError(code, "Resource not found", {"uri": _text(uri)}) from error
+
+
+def _get_prompt(params: dict[str, Any]) -> dict[str, Any]:
+    name = params.get("name")
+    try:
+        return prompts.get(name, params.get("arguments"))
+    except prompts.PromptUnknown as error:
+        raise ProtocolError(_INVALID_PARAMS, "Prompt not found", {"name": _text(name)}) from error
+    except prompts.PromptArgumentsInvalid as error:
+        raise ProtocolError(_INVALID_PARAMS, str(error), {"name": _text(name)}) from error
 
 
 def _status(code: int, *, is_modern: bool) -> int:

@@ -87,6 +87,13 @@ def test_both_eras_of_the_official_client_list_and_call_every_tool(
             error = result.structured_content.get("error", {})
             assert error.get("code") not in faults, (name, error)
         assert listed == set(_every_call())
+        prompts = (await client.list_prompts()).prompts
+        for prompt in prompts:
+            assert (await client.get_prompt(prompt.name, {})).messages
+        templates = (await client.list_resource_templates()).resource_templates
+        assert {one.name for one in templates} == {"memory", "symbol"}
+        (context,) = (await client.list_resources()).resources
+        assert (await client.read_resource(context.uri)).contents
         return listed
 
     assert _conversation(agent, "2026-07-28", call_all) == _conversation(agent, "legacy", call_all)

@@ -171,20 +171,6 @@ def test_ping_and_log_levels_belong_to_the_old_era(token: str) -> None:
         assert new.json()["error"]["code"] == -32601
 
 
-@pytest.mark.parametrize(
-    ("method", "key"),
-    [
-        ("resources/list", "resources"),
-        ("resources/templates/list", "resourceTemplates"),
-        ("prompts/list", "prompts"),
-    ],
-)
-def test_what_there_is_none_of_is_an_empty_list(method: str, key: str, token: str) -> None:
-    for is_modern in (True, False):
-        answer = surfaces.send(method, token=token, is_modern=is_modern)
-        assert answer.json()["result"][key] == []
-
-
 def test_a_resource_or_prompt_that_does_not_exist_is_named_in_the_error(token: str) -> None:
     error = surfaces.send("resources/read", {"uri": "codemem://x"}, token=token).json()["error"]
     assert (error["code"], error["data"]) == (-32602, {"uri": "codemem://x"})
