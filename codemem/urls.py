@@ -5,6 +5,7 @@ from django.urls import include, path
 from django.views.generic import RedirectView
 
 from codemem.gateway import (
+    bootstrap,
     erasures,
     exposition,
     health,
@@ -27,6 +28,7 @@ from codemem.gateway import (
 rest.api.add_router("/tools", rest.tools_router())
 rest.api.add_router("/reviews", reviews.reviews_router())
 rest.api.add_router("/embedding", reembedding.embedding_router())
+rest.api.add_router("/bootstrap", bootstrap.bootstrap_router())
 rest.api.add_router("/runs", runs.runs_router())
 rest.api.add_router("/namespaces", namespace_settings.settings_router())
 rest.api.add_router("/erasures", erasures.erasures_router())

@@ -117,7 +117,7 @@ def _run(options: argparse.Namespace) -> ExitStatus:
             return _serve(options)
         case "search" | "index" | "analyze" | "watch" | "hooks":
             return _code_commands(options)
-        case "export" | "import" | "config" | "consolidate" | "sessions":
+        case "export" | "import" | "config" | "consolidate" | "sessions" | "bootstrap":
             return _namespace_commands(options)
         case _:
             from codemem.client import review
@@ -207,6 +207,10 @@ def _code_commands(options: argparse.Namespace) -> ExitStatus:
 def _namespace_commands(options: argparse.Namespace) -> ExitStatus:
     server, scope = _server_and_scope(options)
     match options.command:
+        case "bootstrap":
+            from codemem.client import bootstrap
+
+            return bootstrap.run(server=server, options=options)
         case "export":
             from codemem.client import export
 
@@ -354,6 +358,7 @@ def _parser() -> argparse.ArgumentParser:
     _declare_hooks(commands)
     _declare_export(commands)
     _declare_import(commands)
+    _declare_bootstrap(commands)
     _declare_consolidate(commands)
     _declare_sessions(commands)
     _declare_config(commands)
@@ -532,6 +537,22 @@ def _declare_export(commands: _Commands[_Parser]) -> None:
         "--vectors", action="store_true", help="with vectors, and the model they are of"
     )
     _add_namespace(export)
+
+
+def _declare_bootstrap(commands: _Commands[_Parser]) -> None:
+    bootstrap = _command(
+        commands,
+        "bootstrap",
+        "begin a repository's memory with what it says of itself",
+        epilog="Reads README, guides for contributors, decision records, instruction files\n"
+        "(CLAUDE.md, AGENTS.md, Cursor rules ...) and history at the indexed branch, without a\n"
+        "language model. Shows what it would store; again, it stores only what is new.",
+    )
+    bootstrap.add_argument("--yes", action="store_true", help="store what is shown")
+    bootstrap.add_argument(
+        "--limit", type=_count, default=200, metavar="N", help="the N most telling (default: 200)"
+    )
+    _add_scope(bootstrap)
 
 
 def _declare_import(commands: _Commands[_Parser]) -> None:
