@@ -79,11 +79,13 @@ def learn(*, session_id: UUID, now: datetime, provider: Provider | None = None) 
     caller = accounts.caller_of_user(user=session.user)
     if not session.user.is_active or not caller.can(Action.WRITE_MEMORY, session.namespace_id):
         return Learned()
-    new, before = steps_of(session)
     reading = _Reading(session=session, caller=caller, now=now, provider=provider)
-    for step in new:
-        reading.read(step, before)
-        before.append(step)
+    while (steps := steps_of(session))[0]:
+        new, before = steps
+        for step in new:
+            reading.read(step, before)
+            before.append(step)
+        session.learned_up_to = new[-1].id
     return reading.learned
 
 
@@ -104,8 +106,12 @@ class _Reading:
                 locks.enter_context(_alone(self.session, key))
             memories = [self._memory_of(sighting) for sighting in sightings]
             with transaction.atomic():
-                if self._take(step):
-                    self._learn(step, before, sightings, memories)
+                so_far = self.learned
+                self._learn(step, before, sightings, memories)
+                # Last, so that hooks that write to the session do not wait for all of it.
+                if not self._take(step):
+                    self.learned = so_far
+                    transaction.set_rollback(True)
 
     def _take(self, step: Step) -> bool:
         """Move the cursor to a step; False when another worker was there before."""

@@ -127,10 +127,11 @@ def step_of(row: Observation, directory: str) -> Step:
 
 def sightings_of(step: Step, before: Sequence[Step]) -> list[Sighting]:
     """Return the failures that a failed step shows, at most three, each with what led to it."""
-    found: dict[tuple[str, str], Sighting] = {}
+    found: dict[tuple[str, ...], Sighting] = {}
     for diagnostic in step.diagnostics:
         sighting = _sighting(step, diagnostic, before)
-        found.setdefault((sighting.signature, sighting.place), sighting)
+        named = diagnostics.names_in(sighting.message)
+        found.setdefault((sighting.signature, sighting.place, *named), sighting)
     return list(found.values())[:_MOST_SIGHTINGS]
 
 
