@@ -480,6 +480,8 @@ def _answer(
     caller: Caller, session: Session, events: Sequence[HookEvent], *, now: datetime
 ) -> HookAnswer:
     answer = HookAnswer(session_id=session.pk)
+    # Of a private session it is not noted what was told, so nothing could be told only once.
+    is_private = session.capture == Capture.OFF
     for event in events:
         # What waited in a spool has nobody who reads an answer.
         if event.happened_at is not None:
@@ -490,12 +492,13 @@ def _answer(
                     caller=caller, session=session, start=event.start or Start.STARTUP, now=now
                 )
                 answer = replace(answer, context=context)
-            case EventKind.PROMPT:
+            case EventKind.PROMPT if not is_private:
                 context = asides.beside_prompt(
                     caller=caller, session=session, prompt=event.prompt, now=now
                 )
                 answer = replace(answer, context=context)
-            case EventKind.TOOL_START if (tool := tool_inside(session, event)) is not None:
+            case EventKind.TOOL_START if not is_private and event.tool is not None:
+                tool = tool_inside(session, event)
                 told = asides.before_edit(caller=caller, session=session, tool=tool, now=now)
                 warning = _warning(caller, session, tool, event, now=now)
                 answer = replace(
@@ -526,8 +529,7 @@ def _warning(
     return _joined(*(one.text for one in warnings))
 
 
-def tool_inside(session: Session, event: HookEvent) -> ToolUse | None:
+def tool_inside(session: Session, event: HookEvent) -> ToolUse:
     """Return an event's tool with its paths relative to the work tree."""
-    if event.tool is None:
-        return None
+    assert event.tool is not None
     return replace(event.tool, paths=paths_of(event.tool, event, rules_of(session)))

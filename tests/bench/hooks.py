@@ -2,7 +2,7 @@
 
     python -m tests.bench.hooks [--agents 50] [--events 40] [--pause 1.0] [--shim PATH] [--stopped]
 
-Run on a database of its own (DATABASE_URL): it makes a namespace with rules, preferences and 300
+Run on a database of its own (DATABASE_URL): it makes a namespace with rules, preferences and 120
 memories, and deletes nothing. Each agent runs through a session: it starts, prompts, is about to
 use tools and uses them, stops, is compacted, ends; between two events it thinks for `--pause`
 seconds on average (0: not at all, which no agents do). With `--shim` each event goes through the
@@ -46,7 +46,8 @@ ASKED = {
     "PreToolUse": "ask",
 }
 _WARM_UP = 40
-_MEMORIES = 300
+_STARTS_WITHIN = 20  # pauses: agents do not all start at once
+_MEMORIES = 120
 Event = dict[str, Any]
 Send = Callable[[Event], float]
 
@@ -94,8 +95,10 @@ def _team(now: Any) -> tuple[str, str]:
     """Return the remote and the token of a member of a team that knows something."""
     user = User.objects.filter(username="bench-hooks").first()
     user = user or factories.make_user("bench-hooks")
-    namespace = factories.make_namespace(owner=user)
-    repository = factories.make_repository(namespace, created_by=user)
+    # Another one for each run: what earlier ones left does not count.
+    name = f"bench-hooks-{now:%Y%m%d%H%M%S}"
+    namespace = factories.make_namespace(name, owner=user)
+    repository = factories.make_repository(namespace, "ledger", created_by=user)
     token = accounts.issue_token(
         user=user, name="bench", actor=user, now=now, expires_at=now + timedelta(hours=1)
     )
@@ -191,6 +194,7 @@ def _sender(port: int, token: str, remote: str, *, agent: int) -> Send:
 def _shim(script: Path, home: Path, *, url: str, token: str, remote: str) -> Send:
     """Return what runs the clients' script for an event, in a home of this agent's own."""
     home.mkdir(parents=True)
+    script = script.resolve()
     checkout = home / "app"
     subprocess.run(("git", "init", "-q", str(checkout)), check=True)
     subprocess.run(("git", "-C", str(checkout), "remote", "add", "origin", remote), check=True)
@@ -204,7 +208,7 @@ def _shim(script: Path, home: Path, *, url: str, token: str, remote: str) -> Sen
 
     def send(event: Event) -> float:
         name = event["hook_event_name"]
-        body = json.dumps(event).encode()
+        body = json.dumps({**event, "cwd": str(checkout)}).encode()
         started = time.perf_counter()
         subprocess.run(
             ("sh", str(script), ASKED.get(name, "tell"), "claude-code", name),
@@ -224,7 +228,7 @@ def _run(options: argparse.Namespace, how: Callable[[int], Send]) -> dict[str, l
 
     def live(number: int) -> list[tuple[str, float]]:
         send, chance = how(number), random.Random(number)
-        time.sleep(chance.random() * options.pause)
+        time.sleep(chance.random() * _STARTS_WITHIN * options.pause)
         told = []
         for event in _session(f"agent-{number}-{os.getpid()}", options.events, seed=number):
             told.append((event["hook_event_name"], send(event)))

@@ -17,6 +17,7 @@ from memory.extracting import tokens_of
 from memory.models import (
     CaptureRule,
     Checkpoint,
+    Failure,
     Handoff,
     Injection,
     Observation,
@@ -700,3 +701,28 @@ def test_without_redis_the_agent_is_answered_all_the_same(
     assert send(client, token, failed).status_code == 200
     assert send(client, token, hooks.payload("SessionEnd", reason="x")).status_code == 200
     assert Session.objects.get().ended_at is not None
+
+
+def test_a_private_session_is_told_nothing_that_would_have_to_be_noted(
+    client, token, repository, maintainer
+):
+    cited = [Citation(kind=AnchorKind.FILE, path="app/billing.py")]
+    learn(maintainer, repository, "Billing rounds once.", "rule", citations=cited)
+    started(client, token, headers={"Codemem-Capture": "off"})
+    before = hooks.payload(
+        "PreToolUse",
+        tool_name="Edit",
+        tool_input={"file_path": f"{hooks.DIRECTORY}/app/billing.py", "new_string": "x"},
+    )
+    assert send(client, token, before).content == b""
+
+
+def test_the_end_learns_what_redis_did_not_take(client, token):
+    session = started(client, token)
+    send(client, token, hooks.prompt("Mend it"))
+    for _ in range(2):
+        error = "Exit code 1\nModuleNotFoundError: No module named 'ledger'"
+        send(client, token, hooks.failed("Bash", {"command": "pytest -q"}, error))
+    send(client, token, hooks.payload("SessionEnd", reason="exit"))
+    end.run(session_id=str(session.pk))
+    assert Failure.objects.filter(namespace=session.namespace).exists()

@@ -31,6 +31,8 @@ def learn(*, session_id: str) -> None:
 def end(*, session_id: str) -> None:
     """Distill a session that ended and offer it to the next one."""
     key, now = UUID(session_id), timezone.now()
+    # Its last failures, and those whose message Redis did not take.
+    failures.learn(session_id=key, now=now)
     distilled = distillation.distill(session_id=key, now=now)
     if distilled.proposed:
         log.info("session_distilled", session=session_id, proposed=len(distilled.proposed))
