@@ -59,6 +59,9 @@ bench-http: setup  ## How long an agent waits for an answer about code, on Djang
 bench-code-memory: setup  ## Ask where real commits' changes would go; against BM25 over content
 	@deploy/bench_code_memory.sh
 
+bench-review: setup  ## Which file did a commit forget? Hide each in turn; against co-change, graph and folders
+	@deploy/bench_review.sh
+
 bench-consolidation: setup  ## Run and undo each consolidation cycle on 10,000 memories of real commit messages
 	@deploy/bench_consolidation.sh
 
@@ -86,4 +89,4 @@ lock: setup  ## Write requirements.lock anew from pyproject.toml
 setup:
 	@deploy/server.sh setup
 
-.PHONY: help up down status env logs test check bench bench-graph bench-index indexers test-scip test-clients bench-history bench-pushes bench-hooks bench-http bench-code-memory bench-consolidation bench-memory bench-portability bench-replay bench-scale conformance lock setup
+.PHONY: help up down status env logs test check bench bench-graph bench-index indexers test-scip test-clients bench-history bench-pushes bench-hooks bench-http bench-code-memory bench-consolidation bench-review bench-memory bench-portability bench-replay bench-scale conformance lock setup

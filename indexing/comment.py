@@ -7,11 +7,13 @@ so that is where they stand; prose that may hold some of them is escaped.
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from typing import Final
 
 from graph.impact import RiskLevel
 from graph.values import EdgeKind, NodeKind
 from indexing.changes import SymbolStatus
+from indexing.missing.values import MissingChange
 from indexing.values import (
     MEMORY_CHARACTERS,
     ChangedSymbol,
@@ -53,6 +55,7 @@ def comment_of(review: Review, *, repository: str, ref: str) -> str:
         _changed_symbols(review.changed_symbols),
         _dependents(review),
         _tests(review.tests),
+        _missing(review.missing),
         _memories(review.memories),
         _notes(review.notes),
         _scope(review, repository=repository, ref=ref),
@@ -168,6 +171,16 @@ def _test_names(names: list[str]) -> str:
 def _more_tests(tests: Listing[ReviewedDependent], by_file: dict[str, list[str]]) -> str:
     shown = sum(len(names) for names in list(by_file.values())[:_TEST_FILES_SHOWN])
     return f"\n- and {tests.total - shown:,} more tests" if tests.total > shown else ""
+
+
+def _missing(missing: Sequence[MissingChange]) -> str:
+    if not missing:
+        return ""
+    lines = [
+        f"- {code(one.path)}, {one.probability:.0%} likely: {prose(one.reason)}" for one in missing
+    ]
+    title = "**Perhaps forgotten**: changes like this one usually include"
+    return "\n".join([title, "", *lines])
 
 
 def _memories(memories: Listing[StoredMemory]) -> str:

@@ -169,6 +169,14 @@ def paths_shown(*, repository_id: UUID, revision: int) -> list[str]:
     return list(rows.values_list("file__path", flat=True))
 
 
+def paths_live(*, repository_id: UUID) -> list[str]:
+    """Return the paths of the files that the default branch has now. One query."""
+    rows = FileVersion.objects.filter(
+        repository_id=repository_id, layer=DEFAULT_LAYER, valid_to=None
+    )
+    return list(rows.values_list("file__path", flat=True))
+
+
 def repositories_to_embed(*, fingerprint: str) -> list[UUID]:
     """Return the repositories with a live symbol that has no vector of this model.
 

@@ -151,6 +151,11 @@ class BlastRadius:
     is_truncated: bool
     is_blind_to_tests: bool
 
+    def direct_by_path(self) -> Counter[str]:
+        """Count, by path, the direct dependents that the diff leaves as they are, tests too."""
+        everyone = (*self.dependents, *self.tests)
+        return Counter(one.node.path for one in everyone if one.depth == 1 and not one.is_in_change)
+
     def notes(self) -> list[str]:
         if not self.is_truncated:
             return []

@@ -19,6 +19,8 @@ from indexing.changes import FileChange, SymbolChange, SymbolStatus, compare
 from indexing.diffs import ChangeStatus, FileDiff
 from indexing.languages import language_of
 from indexing.mirrors import find_mirror
+from indexing.missing.finding import find_missing, shown_by
+from indexing.missing.values import LEAST_PROBABILITY, MOST_SUGGESTIONS, Missing
 from indexing.radius import (
     BlastRadius,
     ChangedNodes,
@@ -59,18 +61,21 @@ def review_diff(
     budget_tokens: int = 4_000,
     now: datetime,
     limits: Limits,
+    most_missing: int = MOST_SUGGESTIONS,
+    least_probability: float = LEAST_PROBABILITY,
 ) -> Review:
     """Review a diff against the indexed state of a repository.
 
     `base` names the commit that the diff starts from; without it, the contents that the diff names
     decide. `depth` is 1..MAXIMUM_DEPTH. The listings together stay near `budget_tokens`, their
-    totals are of everything. About twenty queries, and one parse of each changed file.
+    totals are of everything. At most `most_missing` files are named that the diff may have
+    forgotten, each at least so likely. About twenty-five queries, one parse of each changed file.
 
     Raises diffs.NotADiff or diffs.DiffTooLarge; everything else that is wrong with a diff becomes
     a note.
     """
     assert ref_state.indexed_commit is not None
-    changes, known_base, notes = _changes(
+    changes, known_base, notes = read_changes(
         repository, diff, base=base, indexed_commit=ref_state.indexed_commit, limits=limits
     )
     changed = find_in_graph(repository, changes)
@@ -78,11 +83,26 @@ def review_diff(
     memories, memory_notes = _memories(
         repository, changed, caller=caller, branch=ref_state.ref, now=now
     )
-    notes += [*_distance(known_base, ref_state.indexed_commit), *radius.notes(), *memory_notes]
+    missing = find_missing(
+        repository_id=repository.id,
+        mirror=find_mirror(repository.id),
+        base_commit=known_base.commit or ref_state.indexed_commit,
+        indexed_commit=ref_state.indexed_commit,
+        shown=shown_by(changes, dependents=radius.direct_by_path()),
+        limit=most_missing,
+        least=least_probability,
+    )
+    notes += [
+        *_distance(known_base, ref_state.indexed_commit),
+        *radius.notes(),
+        *memory_notes,
+        *missing.notes,
+    ]
     return _report(
         changed,
         radius,
         memories,
+        missing,
         base=known_base,
         indexed_commit=ref_state.indexed_commit,
         repository_nodes=queries.count_nodes(repository_id=repository.id),
@@ -94,7 +114,7 @@ def review_diff(
 # --- What changed ------------------------------------------------------------------------------
 
 
-def _changes(
+def read_changes(
     repository: RepositoryValue,
     diff: str | bytes,
     *,
@@ -102,7 +122,10 @@ def _changes(
     indexed_commit: str,
     limits: Limits,
 ) -> tuple[list[FileChange], Base, list[str]]:
-    """Return what the diff changes file by file, its base, and what could not be seen."""
+    """Return what the diff changes file by file, its base, and what could not be seen.
+
+    Raises diffs.NotADiff or diffs.DiffTooLarge. Two queries, and one parse of each changed file.
+    """
     parsed = diffs.parse(diff, max_bytes=limits.diff_bytes)
     notes = list(parsed.problems)
     files = _first_of_each(parsed.files, notes)
@@ -218,6 +241,7 @@ def _report(
     changed: ChangedNodes,
     radius: BlastRadius,
     memories: Sequence[StoredMemory],
+    missing: Missing,
     *,
     base: Base,
     indexed_commit: str,
@@ -247,6 +271,7 @@ def _report(
         containing=budget.list(
             [uid for change in changed.changes for uid in change.containing], 0.01, len
         ),
+        missing=missing.changes,
         notes=tuple(dict.fromkeys(notes)),
     )
 

@@ -8,6 +8,7 @@ from graph.impact import Risk
 from graph.values import Edge, EdgeKind, Node, NodeKind, Visibility
 from indexing.changes import SymbolStatus
 from indexing.diffs import ChangeStatus
+from indexing.missing.values import MissingChange
 from memory.values import StoredMemory
 
 Item = TypeVar("Item")
@@ -120,7 +121,9 @@ class Review:
     """What a diff touches, who depends on that, and how risky it is.
 
     Dependents are those of the indexed commit; tests among them are listed apart. `containing` are
-    ids of symbols that only hold a changed one. `notes` are sentences about what was not seen.
+    ids of symbols that only hold a changed one. `missing` are files that such a change usually
+    includes and this one does not, the likeliest first. `notes` are sentences about what was not
+    seen.
     """
 
     indexed_commit: str
@@ -135,4 +138,5 @@ class Review:
     affected_files: Listing[AffectedPath]
     affected_modules: Listing[AffectedPath]
     memories: Listing[StoredMemory]
+    missing: tuple[MissingChange, ...]
     notes: tuple[str, ...]

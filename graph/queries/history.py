@@ -96,11 +96,15 @@ def touched_by(
 
 @dataclass(frozen=True, slots=True)
 class LandedChange:
-    """A commit's message, and the keys of what it changed, by where that stands now."""
+    """A commit's message, and the keys of what it changed, by where that stands now.
+
+    `landed` is the position at which it came to the main line.
+    """
 
     sha: str
     message: str
     at: datetime
+    landed: int
     files: tuple[int, ...]
     symbols: tuple[int, ...]
 
@@ -121,10 +125,11 @@ def landed_changes(*, repository_id: UUID, limit: int = 5_000) -> list[LandedCha
         repository_id=repository_id, landed__isnull=False, is_bot=False, parents__len__lt=2
     ).order_by("-committed_at")
     commits = {
-        graph_id(label=VertexLabel.COMMIT, key=key): (sha, f"{subject}\n{body}", at)
-        for key, sha, subject, body, at in rows.values_list(
-            "pk", "sha", "subject", "body", "authored_at"
+        graph_id(label=VertexLabel.COMMIT, key=key): (sha, f"{subject}\n{body}", at, landed)
+        for key, sha, subject, body, at, landed in rows.values_list(
+            "pk", "sha", "subject", "body", "authored_at", "landed"
         )[:limit]
+        if landed is not None
     }
     edges = _edges(
         Repository.objects.values_list("namespace_id", flat=True).get(pk=repository_id),
@@ -139,11 +144,11 @@ def landed_changes(*, repository_id: UUID, limit: int = 5_000) -> list[LandedCha
         changed.setdefault(row.commit, set()).add(_now(row.vertex, moved))
     return [
         LandedChange(
-            *(sha, message, at),
+            *(sha, message, at, landed),
             files=_keys(changed.get(vertex, ()), VertexLabel.FILE),
             symbols=_keys(changed.get(vertex, ()), VertexLabel.SYMBOL),
         )
-        for vertex, (sha, message, at) in commits.items()
+        for vertex, (sha, message, at, landed) in commits.items()
     ]
 
 

@@ -10,6 +10,7 @@ from graph.impact import Risk, RiskLevel, RiskPart
 from graph.values import EdgeKind, Node, NodeKind, Visibility
 from indexing.changes import SymbolStatus
 from indexing.comment import MARKER, code, comment_of, prose
+from indexing.missing.values import MissingChange
 from indexing.values import (
     ChangedSymbol,
     Listing,
@@ -146,6 +147,7 @@ def review(**changes: Any) -> Review:
         "affected_files": listing("shop/order.py"),
         "affected_modules": listing("shop"),
         "memories": listing(),
+        "missing": (),
         "notes": (),
     }
     return Review(**{**usual, **changes})
@@ -337,3 +339,23 @@ def test_the_largest_comment_is_small_enough_to_post():
     )
 
     assert len(text) < 60_000
+
+
+def test_what_is_perhaps_forgotten_is_told_with_its_probability_and_reason():
+    missing = MissingChange(
+        path="shop/order.py", probability=0.614, reason="Changed in 4 of 5 commits of price."
+    )
+    text = comment_of(review(missing=(missing,)), repository="shop", ref="main")
+    assert "**Perhaps forgotten**: changes like this one usually include" in text
+    assert "- `shop/order.py`, 61% likely: Changed in 4 of 5 commits of price." in text
+    assert "Perhaps forgotten" not in comment_of(review(), repository="shop", ref="main")
+
+
+@pytest.mark.parametrize("hostile", HOSTILE)
+def test_a_forgotten_file_and_its_reason_are_data(hostile):
+    missing = MissingChange(path=hostile, probability=0.5, reason=hostile)
+    text = comment_of(review(missing=(missing,)), repository="shop", ref="main")
+    lines = text.splitlines()
+    (line,) = [line for line in lines if ", 50% likely: " in line]
+    assert line == f"- {code(hostile)}, 50% likely: {prose(hostile)}"
+    assert lines.count(MARKER) == 1

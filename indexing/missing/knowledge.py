@@ -1,0 +1,155 @@
+"""What is known before a diff is looked at: the files of a commit, their words, and past commits.
+
+The files and words are those of one commit of the mirror, and past commits those that had landed by
+then: nothing later is seen. Contents and history are kept in memory for the next review of the same
+repository; where this host has no mirror there are no words.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+from uuid import UUID
+
+from graph.models import SourceFile
+from graph.queries.history import landed_at, landed_changes, newest_landed
+from indexing import queries
+from indexing.git import BlobMissing, BlobTooLarge, EntryKind, GitError, Mirror
+from indexing.missing.names import Names
+from indexing.missing.together import PastCommit, PastCommits
+from indexing.missing.words import Tree, WordIndex
+from indexing.parsing import skip_reason
+
+_MOST_FILES: Final = 20_000
+_LARGEST_FILE_BYTES: Final = 1_000_000
+_KEPT_REPOSITORIES: Final = 8
+_KEPT_TREES: Final = 4
+# What is read for commits that nobody asks about any more goes with a fresh start.
+_STALE_CONTENTS: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The files of a commit, by path and name, and their words."""
+
+    tree: Tree
+    names: Names
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Past commits by the keys of files, and the keys by path."""
+
+    commits: PastCommits
+    keys: Mapping[str, int]
+    until: int | None
+
+
+class TooManyFiles(Exception):
+    """The repository has more files than are held in memory for a review."""
+
+
+class Repository:
+    """The contents of one repository that reviews have needed; guarded by its lock."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.index = WordIndex()
+        self._places: OrderedDict[str, Place] = OrderedDict()
+
+    def place(self, mirror: Mirror, commit: str) -> Place:
+        """Return the files of a commit, reading what no earlier one had. Hold the lock.
+
+        Raises GitError and TooManyFiles.
+        """
+        if commit in self._places:
+            self._places.move_to_end(commit)
+            return self._places[commit]
+        files = _files(mirror, commit)
+        if len(self.index) > _STALE_CONTENTS * max(len(files), 1_000):
+            self.index = WordIndex()
+            self._places.clear()
+        unknown = self.index.unknown(blob for _, blob in files)
+        for blob, content in mirror.blobs(unknown, max_bytes=_LARGEST_FILE_BYTES):
+            if not isinstance(content, BlobMissing | BlobTooLarge) and b"\0" not in content[:8_000]:
+                self.index.add(blob, content.decode("utf-8", "replace"))
+            else:
+                self.index.add(blob, "")
+        place = Place(self.index.tree(files), Names([path for path, _ in files]))
+        self._places[commit] = place
+        while len(self._places) > _KEPT_TREES:
+            self._places.popitem(last=False)
+        return place
+
+
+def repository_of(repository_id: UUID) -> Repository:
+    """Return what this process knows of a repository; forget those long not asked for."""
+    with _LOCK:
+        known = _REPOSITORIES.setdefault(repository_id, Repository())
+        _REPOSITORIES.move_to_end(repository_id)
+        while len(_REPOSITORIES) > _KEPT_REPOSITORIES:
+            _REPOSITORIES.popitem(last=False)
+        return known
+
+
+def history_of(
+    repository_id: UUID, *, mirror: Mirror | None, commit: str, indexed_commit: str
+) -> History:
+    """Return what had landed on the main line when a commit was made. Two queries once known.
+
+    Of a commit that is not on the main line, what was there when it left it.
+    """
+    past = _past(repository_id, newest_landed(repository_id=repository_id))
+    until = _landed_by(repository_id, mirror, commit, indexed_commit)
+    return History(past.commits, past.keys, until)
+
+
+def place_without_words(repository_id: UUID) -> Place:
+    """Return the files that the graph shows, of which no content is at hand. One query."""
+    paths = sorted(queries.paths_live(repository_id=repository_id))[:_MOST_FILES]
+    index = WordIndex()
+    return Place(index.tree([(path, "") for path in paths]), Names(paths))
+
+
+def _files(mirror: Mirror, commit: str) -> Sequence[tuple[str, str]]:
+    found = [
+        (entry.path, entry.blob)
+        for entry in mirror.tree(commit)
+        if entry.kind is EntryKind.FILE
+        and entry.size is not None
+        and skip_reason(entry.path, entry.size) is None
+    ]
+    if len(found) > _MOST_FILES:
+        raise TooManyFiles
+    return found
+
+
+def _landed_by(
+    repository_id: UUID, mirror: Mirror | None, commit: str, indexed_commit: str
+) -> int | None:
+    landed = landed_at(repository_id=repository_id, commit=commit)
+    if landed is not None or mirror is None:
+        return landed
+    try:
+        branch = mirror.merge_base(commit, indexed_commit)
+    except GitError:
+        return None
+    return landed_at(repository_id=repository_id, commit=branch) if branch else None
+
+
+@lru_cache(maxsize=16)
+def _past(repository_id: UUID, _newest: tuple[int, int]) -> History:
+    keys = SourceFile.objects.filter(repository_id=repository_id).values_list("path", "pk")
+    changes = landed_changes(repository_id=repository_id)
+    commits = [
+        PastCommit(change.landed, change.at.timestamp(), change.files)
+        for change in changes
+        if change.files
+    ]
+    return History(PastCommits(commits), dict(keys), None)
+
+
+_LOCK: Final = threading.Lock()
+_REPOSITORIES: Final[OrderedDict[UUID, Repository]] = OrderedDict()

@@ -1,0 +1,77 @@
+"""How alike paths are: by the words of their names, and by how near their folders are. Pure."""
+
+import math
+import posixpath
+import re
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+_WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+# What says which part a file plays, not what it is about.
+_ROLES: Final = frozenset({"test", "tests", "spec", "specs", "bench", "benchmark", "mock", "it"})
+
+
+class Names:
+    """The names of a tree's files by their words; rare words say more."""
+
+    def __init__(self, paths: Sequence[str]) -> None:
+        self._words = [words_of(path) for path in paths]
+        holders: defaultdict[str, list[int]] = defaultdict(list)
+        for place, words in enumerate(self._words):
+            for word in words:
+                holders[word].append(place)
+        self._holders = holders
+        self._counts = Counter({word: len(places) for word, places in holders.items()})
+        self._weights = [self._weight(words) for words in self._words]
+        folders: defaultdict[str, list[int]] = defaultdict(list)
+        for place, path in enumerate(paths):
+            folders[posixpath.dirname(path)].append(place)
+        self._folders = {folder: np.array(places) for folder, places in folders.items()}
+        self._size = len(paths)
+
+    def alike(self, path: str) -> NDArray[np.float64]:
+        """Return, 0..1, how much of its name each file has in common with a path."""
+        scores = np.zeros(self._size)
+        words = words_of(path)
+        own = self._weight(words)
+        shared: defaultdict[int, float] = defaultdict(float)
+        for word in words:
+            for place in self._holders.get(word, ()):
+                shared[place] += self._weight((word,))
+        for place, common in shared.items():
+            scores[place] = common / (own + self._weights[place] - common)
+        return scores
+
+    def near(self, path: str) -> NDArray[np.float64]:
+        """Return, 0..1, how near each file's folder is to that of a path."""
+        scores = np.zeros(self._size)
+        own = _parts(posixpath.dirname(path))
+        for folder, places in self._folders.items():
+            other = _parts(folder)
+            common = 0
+            for one, two in zip(own, other, strict=False):
+                if one != two:
+                    break
+                common += 1
+            scores[places] = (2 * common + 1) / (len(own) + len(other) + 1)
+        return scores
+
+    def _weight(self, words: Sequence[str] | frozenset[str]) -> float:
+        return sum(1 / (1 + math.log(1 + self._counts[word])) for word in words)
+
+
+@lru_cache(maxsize=50_000)
+def words_of(path: str) -> frozenset[str]:
+    """Return the words of a file's name: not of its endings, nor those that name its role."""
+    name = posixpath.basename(path)
+    stem = name if name.startswith(".") else name.partition(".")[0]
+    return frozenset(word.lower() for word in _WORD.findall(stem)) - _ROLES
+
+
+def _parts(folder: str) -> list[str]:
+    return folder.split("/") if folder else []

@@ -1,0 +1,58 @@
+"""What is asked and answered about missing changes, as frozen values."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+MOST_SUGGESTIONS: Final = 5
+LEAST_PROBABILITY: Final = 0.3
+"""What is less likely than this is not worth a line in a review."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownFile:
+    """A file that the diff changes: where it stood, or None for a new one, and where it stands."""
+
+    old_path: str | None
+    path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """What a diff shows: its files, and how often each identifier is in which of its lines.
+
+    `redefined` are names whose definitions are new, gone or have another signature. `dependents`
+    counts, by path, the symbols outside the diff that use directly what it changes.
+    """
+
+    files: Sequence[ShownFile]
+    added: Mapping[str, int]
+    removed: Mapping[str, int]
+    context: Mapping[str, int]
+    redefined: frozenset[str]
+    dependents: Mapping[str, int]
+
+    @property
+    def changed(self) -> Mapping[str, int]:
+        """How often each identifier is in lines that are added or removed."""
+        return {
+            word: self.added.get(word, 0) + self.removed.get(word, 0)
+            for word in (*self.added, *(word for word in self.removed if word not in self.added))
+        }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MissingChange:
+    """A file that the diff leaves as it is, and how likely such a change is to include it."""
+
+    path: str
+    probability: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Missing:
+    """The likeliest files, and sentences about what could not be asked."""
+
+    changes: tuple[MissingChange, ...]
+    notes: tuple[str, ...] = ()

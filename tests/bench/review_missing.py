@@ -1,0 +1,534 @@
+"""Which file did a commit forget? The product asked on real commits, one file of each hidden.
+
+    python -m tests.bench.review_missing REPOSITORY [REPOSITORY ...] [--commits 120]
+
+A REPOSITORY is a bare clone. Its main line (first parents) is cut at the newest commit after which
+as many commits as asked for follow that are no merges and touch 2 to 10 of the source files that
+exist at the cut. The product indexes the cut and reads the history up to it; its mirror has nothing
+later. Then each such file of each such commit is hidden in turn: the diff without it is given to
+the product's own functions, as `review_diff` does, and the rest of the source files are ranked. A
+commit whose author's date and subject the history has already is left out.
+
+Source is what codemem reads and is a program; renames after the cut are followed. Beside stand,
+over the same candidates: `co-change only`, the sum of P(file | shown file) over past commits with a
+half-life of two years; `graph only`, personalized PageRank from the shown files over all edges
+between files, both ways; `same directory`, nearness of folders plus likeness of names. What one of
+them knows nothing of counts as not found. Precision at five is the share of the first five that
+were hidden, of which there is one. The weights were fitted on pallets/flask and gin-gonic/gin only.
+
+`stated` is every file among the first five of a ranking (documentation and configuration, too) with
+the probability that a review would state; `shown` are those that it would show. `complete` are the
+same commits with nothing hidden: all that is shown of them is wrong.
+"""
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import django
+import numpy as np
+
+_HALF_LIFE_DAYS = 730.0
+_MOST_FILES = 50
+_DAMPING = 0.7
+_STEPS = 6
+_EDGES = (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.01)
+_TUNED = frozenset({"flask", "gin"})
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """What a commit did to one file: its path at the cut if it was there; its part of the diff."""
+
+    at_cut: str | None
+    status: str
+    diff: str
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A commit after the cut."""
+
+    sha: str
+    files: tuple[Touched, ...]
+
+    def hidden(self) -> list[Touched]:
+        return [file for file in self.files if is_gold(file)]
+
+    def without(self, hidden: Touched | None) -> str:
+        return "".join(file.diff for file in self.files if file is not hidden)
+
+
+@dataclass(slots=True)
+class Figures:
+    """Places of the hidden files by method, and what was stated, shown and falsely shown."""
+
+    places: defaultdict[str, list[int | None]] = field(default_factory=lambda: defaultdict(list))
+    stated: list[tuple[float, bool]] = field(default_factory=list)
+    shown: list[bool] = field(default_factory=list)
+    silent: int = 0
+    of_complete: list[int] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+
+    def add(self, other: "Figures") -> None:
+        for method, places in other.places.items():
+            self.places[method] += places
+        self.stated += other.stated
+        self.shown += other.shown
+        self.silent += other.silent
+        self.of_complete += other.of_complete
+        self.seconds += other.seconds
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("repositories", type=Path, nargs="+", help="bare clones")
+    parser.add_argument("--commits", type=int, default=120, help="after the cut")
+    arguments = parser.parse_args()
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "codemem.settings")
+    django.setup()
+    held_out = Figures()
+    for path in arguments.repositories:
+        name = _name(path.resolve())
+        figures = _measure(path.resolve(), name, arguments.commits)
+        tuned = ", tuned on" if name in _TUNED else ""
+        _print(f"{name}{tuned}", figures)
+        if name not in _TUNED:
+            held_out.add(figures)
+    if held_out.places:
+        _print("all that nothing was tuned on", held_out)
+
+
+def _name(path: Path) -> str:
+    return (path.parent.name if path.name == "repo" else path.stem).rpartition("+")[2]
+
+
+def _measure(source: Path, name: str, most: int) -> Figures:
+    started = time.perf_counter()
+    past = Past(source)
+    cut = past.cut(most)
+    changes = past.changes_after(cut, most)
+    figures = Figures()
+    with tempfile.TemporaryDirectory() as folder:
+        product = Product(source, name, Path(folder) / name, cut)
+        _say(
+            f"{name}: cut at {cut[:12]}, {len(product.sources)} source files, {len(changes)}"
+            f" commits, indexed in {time.perf_counter() - started:.0f} s"
+        )
+        for change in changes:
+            for hidden in change.hidden():
+                product.ask(change, hidden, figures)
+            product.ask_whole(change, figures)
+    _say(f"{name}: {time.perf_counter() - started:.0f} s")
+    return figures
+
+
+# --- Commits --------------------------------------------------------------------------------------
+class Past:
+    """The history of a bare clone: where to cut it, and what came after."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def cut(self, most: int) -> str:
+        """Return the newest commit of the main line that enough commits follow."""
+        line = self._git("rev-list", "--first-parent", "HEAD").split()
+        low, high = 0, min(200, len(line) - 1)
+        while high < len(line) - 1 and self._count(line[high]) < most:
+            low, high = high, min(2 * high, len(line) - 1)
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self._count(line[middle]) >= most else (middle + 1, high)
+        return line[low]
+
+    def changes_after(self, cut: str, most: int) -> list[Change]:
+        """Return the first commits after the cut that count."""
+        known = {subject for _, subject, _ in self._log(cut)}
+        found = []
+        for sha, subject, touched in self._after(cut):
+            if subject in known or not _counts(touched):
+                continue
+            parts = self._diffs(sha)
+            files = [
+                Touched(at_cut, status, parts.get(new) or parts.get(old, ""))
+                for status, old, new, at_cut in touched
+            ]
+            found.append(Change(sha, tuple(files)))
+            if len(found) == most:
+                break
+        return found
+
+    def _count(self, cut: str) -> int:
+        return sum(_counts(touched) for _, _, touched in self._after(cut))
+
+    def _after(self, cut: str) -> Iterator[tuple[str, str, list[tuple[str, str, str, str | None]]]]:
+        """Yield commits after the cut, oldest first, with the paths at the cut of their files."""
+        now = {path: path for path in self._git("ls-tree", "-rz", "--name-only", cut).split("\0")}
+        for sha, subject, rows in self._log(f"{cut}..HEAD", "--reverse"):
+            touched = [
+                (status, old, new, None if status == "C" else now.get(old))
+                for status, old, new in rows
+            ]
+            moved = [(new, now.pop(old, None)) for status, old, new in rows if status == "R"]
+            now.update((new, at_cut) for new, at_cut in moved if at_cut is not None)
+            yield sha, subject, touched
+
+    def _log(self, *what: str) -> Iterator[tuple[str, str, list[tuple[str, str, str]]]]:
+        text = self._git(
+            *("log", "--no-merges", "--topo-order", "-M", "--raw", "-z", "--no-abbrev"),
+            *("--format=%x01%H%x02%ae %at %s", *what),
+        )
+        for record in text.split("\x01")[1:]:
+            head, _, rest = record.partition("\0")
+            sha, _, subject = head.partition("\x02")
+            yield sha, subject.strip(), list(_rows(rest))
+
+    def _diffs(self, sha: str) -> dict[str, str]:
+        """Return the parts of a commit's diff by the path that each file has after it."""
+        text = self._git(
+            *("show", "--format=", "-M", "--no-color", "--no-ext-diff", "--no-textconv", sha)
+        )
+        sections = text.split("\ndiff --git ")
+        whole = ["diff --git " * (number > 0) + part for number, part in enumerate(sections)]
+        return {path: part + "\n" for part in whole if (path := _path_of(part)) is not None}
+
+    def _git(self, *arguments: str) -> str:
+        return subprocess.run(
+            ["git", "-C", str(self._path), "-c", "core.quotePath=false", *arguments],
+            check=True,
+            capture_output=True,
+        ).stdout.decode("utf-8", "replace")
+
+
+def _rows(text: str) -> Iterator[tuple[str, str, str]]:
+    fields = iter(text.lstrip("\n").split("\0"))
+    for meta in fields:
+        if meta.startswith(":"):
+            status = meta.split(" ")[4][:1]
+            old = next(fields)
+            new = next(fields) if status in "RC" else old
+            if "160000" not in meta:
+                yield status, old, new
+
+
+def _path_of(section: str) -> str | None:
+    for line in section.splitlines():
+        for start in ("+++ b/", "rename to "):
+            if line.startswith(start):
+                return line.removeprefix(start).rstrip("\t")
+        if line == "+++ /dev/null":
+            removed = next(one for one in section.splitlines() if one.startswith("--- a/"))
+            return removed.removeprefix("--- a/").rstrip("\t")
+        if line.startswith("@@"):
+            break
+    return None
+
+
+def _counts(touched: Iterable[tuple[str, str, str, str | None]]) -> bool:
+    sources = {
+        at_cut for status, _, _, at_cut in touched if at_cut and status != "A" and is_source(at_cut)
+    }
+    return 2 <= len(sources) <= 10
+
+
+def is_gold(file: Touched) -> bool:
+    return file.at_cut is not None and file.status != "A" and is_source(file.at_cut)
+
+
+def is_source(path: str) -> bool:
+    from indexing.languages import language_of
+
+    language = language_of(path)
+    return language is not None and language.name not in {"markdown", "yaml", "hcl"}
+
+
+# --- Who is asked ---------------------------------------------------------------------------------
+class Product:
+    """The product on a repository whose only branch ends at the cut, and the baselines."""
+
+    def __init__(self, source: Path, name: str, copy: Path, cut: str) -> None:
+        from django.conf import settings
+
+        from graph import queries as graph
+        from indexing.mirrors import find_mirror
+        from indexing.missing import knowledge
+        from indexing.sides import Limits
+        from tests.factories import make_namespace, make_repository, make_user
+
+        _clone(source, copy, cut)
+        unique = f"{name}-{os.getpid()}"
+        user = make_user(unique)
+        namespace = make_namespace(unique, owner=user)
+        row = make_repository(
+            namespace, name, url=str(copy), default_branch="frozen", created_by=user
+        )
+        _index(row.pk)
+        self.repository = graph.get_repository(repository_id=row.pk)
+        self.state = graph.get_ref_state(repository_id=row.pk, ref=None)
+        assert self.state.indexed_commit == cut
+        self.cut = cut
+        self.limits = Limits(
+            diff_bytes=settings.MAXIMUM_DIFF_BYTES,
+            file_bytes=settings.MAXIMUM_FILE_BYTES,
+            processes=settings.EXTRACTION_PROCESSES,
+        )
+        self.mirror = find_mirror(row.pk)
+        assert self.mirror is not None
+        known = knowledge.repository_of(row.pk)
+        self.place = known.place(self.mirror, cut)
+        self.paths = list(self.place.tree.paths)
+        self.sources = {path for path in self.paths if is_source(path)}
+        self.co_changes = CoChanges(row.pk)
+        self.graph = FileGraph(row.pk, self.paths)
+
+    def ask(self, change: Change, hidden: Touched, figures: Figures) -> None:
+        """Rank the files with one of a commit hidden, in every way."""
+        from indexing.missing.values import LEAST_PROBABILITY
+
+        begun = time.perf_counter()
+        ranked = self._ranked(change.without(hidden))
+        figures.seconds.append(time.perf_counter() - begun)
+        if ranked is None:
+            return
+        gold = hidden.at_cut
+        shown = [file.at_cut for file in change.files if file is not hidden and file.at_cut]
+        after = [_path_of(file.diff) or "" for file in change.files if file is not hidden]
+        for path, probability in ranked[:5]:
+            figures.stated.append((probability, path == gold))
+        told = [
+            path == gold for path, probability in ranked[:5] if probability >= LEAST_PROBABILITY
+        ]
+        figures.shown += told
+        figures.silent += not told
+        orders: dict[str, Mapping[str, float]] = {
+            "codemem": {path: 1 - place / len(ranked) for place, (path, _) in enumerate(ranked)},
+            "co-change only": self.co_changes.scores(shown),
+            "graph only": self.graph.scores(shown),
+            "same directory": self._near([path for path in after if path] or shown),
+        }
+        for method, scores in orders.items():
+            figures.places[method].append(self._place_of(gold, scores, without=set(shown)))
+
+    def ask_whole(self, change: Change, figures: Figures) -> None:
+        """Count what would be shown of a commit that lacks nothing."""
+        from indexing.missing.values import LEAST_PROBABILITY
+
+        ranked = self._ranked(change.without(None))
+        if ranked is not None:
+            figures.of_complete.append(
+                sum(probability >= LEAST_PROBABILITY for _, probability in ranked[:5])
+            )
+
+    def _ranked(self, diff: str) -> list[tuple[str, float]] | None:
+        from indexing import radius, review
+        from indexing.diffs import NotADiff
+        from indexing.missing import finding
+
+        try:
+            changes, _, _ = review.read_changes(
+                self.repository, diff, base=None, indexed_commit=self.cut, limits=self.limits
+            )
+        except NotADiff:  # nothing but modes or binaries is left
+            return None
+        reached = radius.follow(
+            self.repository, radius.find_in_graph(self.repository, changes), depth=2
+        )
+        shown = finding.shown_by(changes, dependents=reached.direct_by_path())
+        return finding.rank_files(
+            repository_id=self.repository.id,
+            mirror=self.mirror,
+            base_commit=self.cut,
+            indexed_commit=self.cut,
+            shown=shown,
+        )
+
+    def _near(self, shown: Sequence[str]) -> Mapping[str, float]:
+        names = self.place.names
+        scores = np.max([names.near(path) + names.alike(path) for path in shown], axis=0)
+        return dict(zip(self.paths, scores, strict=True))
+
+    def _place_of(
+        self, gold: str | None, scores: Mapping[str, float], *, without: set[str]
+    ) -> int | None:
+        """Return the place of a file among the sources that are not shown; None if not found."""
+        if gold is None or scores.get(gold, 0.0) <= 0:
+            return None
+        own = scores[gold]
+        rivals = ((path, scores.get(path, 0.0)) for path in self.sources - without - {gold})
+        return 1 + sum(score > own or (score == own and path < gold) for path, score in rivals)
+
+
+def _clone(source: Path, copy: Path, cut: str) -> None:
+    """Make a bare clone of which only the history of one commit can be fetched."""
+
+    def git(*arguments: str) -> str:
+        return subprocess.run(
+            ["git", "-C", str(copy), *arguments], check=True, capture_output=True, text=True
+        ).stdout
+
+    subprocess.run(
+        ["git", "clone", "--quiet", "--bare", "--shared", str(source), str(copy)], check=True
+    )
+    for ref in git("for-each-ref", "--format=%(refname)").split():
+        git("update-ref", "-d", ref)
+    git("update-ref", "refs/heads/frozen", cut)
+    git("symbolic-ref", "HEAD", "refs/heads/frozen")
+
+
+def _index(repository_id: Any) -> None:
+    from django.utils import timezone
+
+    from indexing.history.backfill import advance
+    from indexing.pipeline import run_index
+    from indexing.services import request_index
+
+    run = request_index(repository_id=repository_id, requested_by="bench")
+    outcome = run_index(run_id=run, now=timezone.now())
+    if outcome is None or not outcome.is_indexed:
+        sys.exit("Indexing failed.")
+    while advance(repository_id=repository_id, seconds=60):
+        pass
+
+
+class CoChanges:
+    """P(file | shown file) over past commits, the newer ones counting more, summed."""
+
+    def __init__(self, repository_id: Any) -> None:
+        from graph.models import SourceFile
+        from graph.queries.history import landed_changes
+
+        rows = SourceFile.objects.filter(repository_id=repository_id).values_list("path", "pk")
+        self._keys = dict(rows)
+        self._paths = {key: path for path, key in self._keys.items()}
+        self._commits = [
+            (change.at.timestamp(), change.files)
+            for change in landed_changes(repository_id=repository_id, limit=100_000)
+            if len(change.files) <= _MOST_FILES
+        ]
+        self._of_file: defaultdict[int, list[int]] = defaultdict(list)
+        for number, (_, files) in enumerate(self._commits):
+            for file in files:
+                self._of_file[file].append(number)
+        self._newest = max((at for at, _ in self._commits), default=0.0)
+
+    def scores(self, shown: Iterable[str]) -> Mapping[str, float]:
+        scores: defaultdict[str, float] = defaultdict(float)
+        for key in {self._keys[path] for path in shown if path in self._keys}:
+            together: defaultdict[int, float] = defaultdict(float)
+            whole = 1.0
+            for number in self._of_file[key]:
+                at, files = self._commits[number]
+                weight = 0.5 ** ((self._newest - at) / 86_400 / _HALF_LIFE_DAYS)
+                whole += weight
+                for other in files:
+                    together[other] += weight
+            for other, weight in together.items():
+                scores[self._paths[other]] += weight / whole
+        return scores
+
+
+class FileGraph:
+    """Files and the edges between what is in them."""
+
+    def __init__(self, repository_id: Any, paths: Sequence[str]) -> None:
+        from graph.models import SourceFile
+        from graph.values import VertexLabel, graph_id
+        from indexing.findings.head import read_symbols, read_uses
+
+        place = {path: number for number, path in enumerate(paths)}
+        of_vertex = {
+            graph_id(label=VertexLabel.FILE, key=key): place[path]
+            for path, key in SourceFile.objects.filter(repository_id=repository_id).values_list(
+                "path", "pk"
+            )
+            if path in place
+        }
+        for symbol in read_symbols(repository_id=repository_id):
+            if symbol.path in place:
+                of_vertex[symbol.vertex] = place[symbol.path]
+        uses = read_uses(repository_id=repository_id)
+        counts: Counter[tuple[int, int]] = Counter()
+        for source, target in zip(uses.sources, uses.targets, strict=True):
+            ends = of_vertex.get(int(source)), of_vertex.get(int(target))
+            if ends[0] is not None and ends[1] is not None and ends[0] != ends[1]:
+                counts[ends[0], ends[1]] += 1
+                counts[ends[1], ends[0]] += 1
+        self._paths = paths
+        self._place = place
+        self._edges = np.array(list(counts), dtype=np.int64).reshape(-1, 2)
+        weights = np.log1p(np.array(list(counts.values()), dtype=float))
+        whole = np.zeros(len(paths))
+        np.add.at(whole, self._edges[:, 0], weights)
+        self._weights = weights / whole[self._edges[:, 0]]
+
+    def scores(self, shown: Iterable[str]) -> Mapping[str, float]:
+        start = np.zeros(len(self._paths))
+        places = [self._place[path] for path in shown if path in self._place]
+        if not places:
+            return {}
+        start[places] = 1 / len(places)
+        rank = start.copy()
+        for _ in range(_STEPS):
+            passed = np.zeros(len(start))
+            np.add.at(passed, self._edges[:, 1], self._weights * rank[self._edges[:, 0]])
+            rank = (1 - _DAMPING) * start + _DAMPING * passed
+        return dict(zip(self._paths, rank, strict=True))
+
+
+# --- Figures --------------------------------------------------------------------------------------
+def _print(title: str, figures: Figures) -> None:
+    count = len(figures.places["codemem"])
+    print(f"\n## {title}: {count} hidden files\n")
+    print("| ranked by | hit@1 | hit@5 | hit@10 | MRR | precision at 5 |")
+    print("|---|---:|---:|---:|---:|---:|")
+    for method, places in figures.places.items():
+        hits = {k: _mean(place is not None and place <= k for place in places) for k in (1, 5, 10)}
+        reciprocal = _mean(1 / place if place else 0.0 for place in places)
+        print(
+            f"| {method} | {hits[1]:.3f} | {hits[5]:.3f} | {hits[10]:.3f} | {reciprocal:.3f}"
+            f" | {hits[5] / 5:.3f} |"
+        )
+    print("\n| stated | files | mean | came true |")
+    print("|---|---:|---:|---:|")
+    for low, high in pairwise(_EDGES):
+        inside = [row for row in figures.stated if low <= row[0] < high]
+        if inside:
+            stated, came = (_mean(one[column] for one in inside) for column in (0, 1))
+            span = f"{low:.2f}-{min(high, 1):.2f}"
+            print(f"| {span} | {len(inside)} | {stated:.3f} | {came:.3f} |")
+    rate = _mean(hit for _, hit in figures.stated)
+    brier = _mean((p - hit) ** 2 for p, hit in figures.stated)
+    print(f"\nBrier score {brier:.4f}, of the constant {rate:.3f} {rate * (1 - rate):.4f}.")
+    print(
+        f"Shown: {len(figures.shown)} files, {_mean(figures.shown):.3f} of them right; nothing for"
+        f" {figures.silent} of {count}. Of complete commits: {_mean(figures.of_complete):.2f} files"
+        f" each, nothing for {_mean(shown == 0 for shown in figures.of_complete):.2f}."
+    )
+    print(
+        f"Diff to ranking: p50 {statistics.median(figures.seconds) * 1000:.0f} ms,"
+        f" p95 {sorted(figures.seconds)[int(0.95 * len(figures.seconds))] * 1000:.0f} ms."
+    )
+    sys.stdout.flush()
+
+
+def _mean(values: Iterable[float]) -> float:
+    taken = list(values)
+    return sum(taken) / max(len(taken), 1)
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    main()
