@@ -36,7 +36,7 @@ _LARGEST_FIX: Final = 5  # files: a fix of more says little of any
 
 _INSTRUCTIONS: Final = re.compile(
     r"""(?:^|/)(?:CLAUDE(?:\.local)?|AGENTS?|GEMINI|CODEX)\.md$ | ^\.(?:cursor|windsurf)rules$
-      | ^\.clinerules(?:/.*\.md)?$ | ^\.cursor/rules/.*\.mdc?$ | ^\.windsurf/rules/.*\.md$
+      | ^\.clinerules(?:/.*\.md)?$ | ^\.cursor/rules/.*\.md$ | \.mdc$ | ^\.windsurf/rules/.*\.md$
       | ^\.github/copilot-instructions\.md$ | ^\.github/instructions/.*\.md$
       | ^\.junie/guidelines\.md$""",
     re.VERBOSE,
@@ -194,6 +194,11 @@ class Seed:
 def wanted(path: str) -> bool:
     """Say whether a file of this path is read at all."""
     return bool(_kind_of(path))
+
+
+def is_instructions(path: str) -> bool:
+    """Say whether a file of this path tells agents what to do."""
+    return bool(_INSTRUCTIONS.search(path))
 
 
 def seeds_of(

@@ -27,8 +27,18 @@ _MAXIMUM_NOTE_BYTES: Final = 1 << 20
 _SHOWN_PROBLEMS: Final = 20
 _KEPT_PROBLEMS: Final = 200
 _MANIFEST: Final = ".codemem.txt"
+_ZIP: Final = b"PK"
 _JSON_OPENING: Final = b'{"header":'
-_FORMS: Final = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json", ".csv": "csv"}
+_FORMS: Final = {
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "json",
+    ".csv": "csv",
+    ".md": "markdown",
+    ".mdc": "markdown",
+    ".cursorrules": "markdown",
+    ".windsurfrules": "markdown",
+}
 _MEDIA: Final = {
     "jsonl": "application/x-ndjson",
     "csv": "text/csv",
@@ -87,7 +97,7 @@ def _form_of(path: Path) -> str:
         return "markdown"
     if str(path) == "-":
         return "jsonl"
-    if form := _FORMS.get(path.suffix.lower()):
+    if form := _FORMS.get(path.suffix.lower()) or _FORMS.get(path.name.lower()):
         return form
     raise FileUnusable(
         f"What {path.name} is cannot be told from its name.",
@@ -140,7 +150,10 @@ def _parts(path: Path, form: str) -> Iterator[Part]:
         return
     with _opened(path) as file:
         if form == "markdown":
-            yield Part(file.read(), 1, path.stat().st_size)
+            content = file.read()
+            if not content.startswith(_ZIP):
+                content = _packed([(path.name, content)])
+            yield Part(content, 1, path.stat().st_size if path.is_file() else len(content))
         elif form == "csv":
             yield from _table_parts(file)
         else:

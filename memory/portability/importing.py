@@ -8,11 +8,12 @@ import codecs
 import itertools
 import zipfile
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import BinaryIO
 
 from codemem.accounts import services as accounts
 from codemem.accounts.values import Action
-from memory.portability import tables, vault
+from memory.portability import foreign, tables, vault
 from memory.portability.edits import take_edits
 from memory.portability.exporting import Format
 from memory.portability.records import Kind, Line, lines
@@ -94,13 +95,17 @@ def _kind_of(line: Line) -> object:
 def _lines(form: Format, file: BinaryIO, *, first_line: int) -> Iterator[Line]:
     match form:
         case Format.JSONL:
-            return lines(_chunks(file), first=first_line)
+            return map(_native, lines(_chunks(file), first=first_line))
         case Format.JSON:
             return _document(file)
         case Format.CSV:
             return tables.lines(_text_lines(file), first=first_line)
         case Format.MARKDOWN:
             return _notes(file)
+
+
+def _native(line: Line) -> Line:
+    return line if line.record is None else replace(line, record=foreign.native(line.record))
 
 
 def _document(file: BinaryIO) -> Iterator[Line]:
@@ -156,6 +161,9 @@ def _notes(file: BinaryIO) -> Iterator[Line]:
                 raise ArchiveInvalid("The vault is too large when it is unpacked.")
             if isinstance(text, Line):
                 yield Line(number=number, problem=text.problem)
+            elif foreign.states(entry.filename, text):
+                for record in foreign.statements(entry.filename, text):
+                    yield Line(number=number, record=record)
             elif line := vault.line_of(number, vault.Note(path=entry.filename, text=text)):
                 yield line
 
