@@ -387,7 +387,8 @@ _PART_BY_WORDS = """
 _PART_IN_SESSION = """
     (SELECT '{name}' AS generator, -ts_rank(beside.lexemes, %(words)s::tsquery)::float8 AS rank, id
     FROM scope JOIN memory_memorycontext beside ON beside.memory_id = id
-    WHERE beside.namespace_id = ANY (%(namespaces)s) AND beside.lexemes @@ %(words)s::tsquery
+    WHERE beside.namespace_id = ANY (%(namespaces)s) AND beside.tokens > ''
+        AND beside.lexemes @@ %(words)s::tsquery
         AND ({told})
     ORDER BY rank, id DESC LIMIT %(limit)s)"""
 _PART_OF_THEN = """

@@ -4,6 +4,7 @@ from typing import ClassVar
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.db.models import Q
 
 from codemem.accounts.models import Namespace
 from memory.models.lexemes import lexemes_of_tokens
@@ -32,6 +33,10 @@ class MemoryContext(models.Model):
     class Meta:
         indexes: ClassVar = [
             models.Index(fields=["namespace", "fingerprint"], name="memory_context_of_namespace"),
+            # Those that recall searches by their neighbors' words: often far from all.
+            models.Index(
+                fields=["namespace"], name="memory_context_in_session", condition=Q(tokens__gt="")
+            ),
         ]
 
     def __str__(self) -> str:
