@@ -209,6 +209,13 @@ def test_the_preview_knows_nothing_of_other_peoples_sessions(
     rows = erasure.count_rows(caller=caller_of(owner), namespace_id=full.pk, now=NOW)
     kinds = ("session", "observation", "checkpoint", "injection", "handoff", "workitem")
     assert [rows[f"memory_{kind}"] for kind in kinds] == [1] * 6
+    Session.objects.filter(user=writer).update(
+        continues=Session.objects.get(user=owner), work_item=WorkItem.objects.first()
+    )
+    receipt = asked(owner, full)
+    assert erasure.erase(erasure_id=receipt.id, now=NOW + 2 * DAY)
+    assert not Session.objects.exists()
+    assert not WorkItem.objects.exists()
 
 
 @pytest.mark.django_db
