@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from memory.commands import read_command
 from memory.events import EventKind
 from memory.safety import Screen
 from memory.wording import MemoryInvalid, normal, valid_text
@@ -28,19 +29,6 @@ _LONGEST_ERROR: Final = 300
 _LONGEST_PATH: Final = 1_000
 
 _LOOK: Final = "L"
-_VALIDATES: Final = re.compile(
-    r"""(?:^|[\s/;&|])(?:
-      pytest | py\.test | unittest | tox | nox | ruff | flake8 | mypy | pyright | pylint
-      | (?:npm|pnpm|yarn|bun)\s+(?:run\s+)?(?:test|lint|build|check|typecheck)
-      | jest | vitest | mocha | playwright | eslint | tsc | biome
-      | go\s+(?:test|build|vet) | golangci-lint | staticcheck
-      | cargo\s+(?:test|build|check|clippy|nextest)
-      | make | ctest | cmake\s+--build | bazel\s+(?:test|build) | ninja
-      | mvn | (?:\./)?(?:gradlew|mvnw) | gradle | dotnet\s+(?:test|build) | swift\s+(?:test|build)
-      | rspec | rake | phpunit | mix\s+test | sbt | pre-commit
-    )(?=$|[\s:;&|])""",
-    re.VERBOSE,
-)
 _HEADING: Final = re.compile(
     r"""^[\s#*_>]*(?:(?:suggested|possible|recommended|remaining)\s+)?
         (?:next(?:\s+steps?)?|to-?dos?|what(?:'s|\s+is)\s+(?:next|left)|remaining(?:\s+work)?
@@ -202,7 +190,8 @@ def _validations(happenings: Iterable[Happening]) -> tuple[list[str], list[str]]
     last: dict[str, Happening] = {}
     for one in happenings:
         is_over = one.kind in {EventKind.TOOL_USE, EventKind.TOOL_FAILURE}
-        if is_over and _VALIDATES.search(one.command):
+        command = read_command(one.command)
+        if is_over and command is not None and command.is_validation:
             last.pop(one.command, None)
             last[one.command] = one
     newest = list(reversed(last.items()))

@@ -21,6 +21,7 @@ from codemem.accounts.models import Namespace
 from codemem.accounts.values import Caller
 from codemem.words import query_terms, to_or_tsquery
 from memory.capture import SILENCE, strictest
+from memory.checkpoints import SessionUnknown
 from memory.models import CaptureRule, Checkpoint, Injection, Observation, Session
 from memory.privacy import visible_to
 
@@ -30,10 +31,6 @@ _FINISHED_WITHIN = timedelta(days=7)
 _AT_ONCE = 500
 _ROWS_A_STATEMENT = 10_000
 _EXCERPT_CHARACTERS = 300
-
-
-class SessionUnknown(Exception):
-    """There is no such session, or not for this caller: the two are never told apart."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,15 +22,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from codemem.accounts.values import Action
 from codemem.gateway import body
 from codemem.gateway import scope as scopes
-from codemem.gateway.errors import ArgumentsInvalid, register
+from codemem.gateway.errors import ArgumentsInvalid
 from codemem.gateway.rest import ErrorView, bearer, call_of
 from codemem.gateway.tool import Arguments, Call, Result
 from memory import capture, sessions
 from memory.capture import Capture, Named
 from memory.events import Checkout, EventKind, HookEvent, Start
 from workers import queue
-
-register({sessions.SessionUnknown: ("not_found", 404)})
 
 _MOST = 200
 _Limit = Annotated[int, Query(ge=1, le=_MOST)]

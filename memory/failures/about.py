@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from codemem.words import code_tokens, identifiers
+from memory.commands import Command, CommandKind, read_command, score_prefixes
 from memory.entities import error_signatures, signature
 from memory.events import Doing, ToolUse
 from memory.failures import diagnostics
-from memory.failures.commands import Command, CommandKind, read_command, score_prefixes
 from memory.observed import relative_path
 
 EXACT: Final = 1.0

@@ -17,7 +17,7 @@ import structlog
 from django.db.models import Q
 
 from codemem.accounts.values import Caller
-from memory.failures.commands import Command, read_command
+from memory.commands import Command, read_command
 from memory.failures.steps import Step
 from memory.models import Failure, FixAttempt, Memory, ReviewItem, Session
 from memory.services.review import propose

@@ -23,8 +23,8 @@ from codemem.accounts.values import Action, Caller
 from codemem.embedding import Provider
 from memory import queries
 from memory.anchors import AnchorInvalid, Citation, citation
+from memory.commands import read_command
 from memory.failures import attempts, diagnostics
-from memory.failures.commands import read_command
 from memory.failures.steps import Sighting, Step, sightings_of, steps_of
 from memory.models import Failure, FixAttempt, Memory, ReviewItem, Session
 from memory.services.anchoring import drafted as drafted_anchors

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from memory.failures.commands import CommandKind
+from memory.commands import CommandKind
 from memory.failures.steps import Step, step_of
 from memory.models import Observation, Session
 

@@ -9,10 +9,10 @@ from datetime import datetime
 from functools import cached_property
 from typing import Final
 
+from memory.commands import Command, CommandKind, read_command
 from memory.entities import error_class, signature
 from memory.events import EventKind
 from memory.failures import diagnostics
-from memory.failures.commands import Command, CommandKind, read_command
 from memory.failures.diagnostics import Diagnostic, diagnostics_of
 from memory.models import Observation, Session
 from memory.observed import relative_path

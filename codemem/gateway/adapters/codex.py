@@ -5,8 +5,8 @@ from typing import Any
 
 from codemem.gateway.adapters import claude_code
 from codemem.gateway.adapters.delivery import Delivery
+from memory.commands import CommandKind, read_command
 from memory.events import Doing, EventKind, HookAnswer, HookEvent
-from memory.failures.commands import CommandKind, read_command
 from memory.failures.diagnostics import diagnostics_of
 
 _KINDS = {

@@ -1,6 +1,6 @@
 import pytest
 
-from memory.failures.commands import CommandKind, read_command, score_prefixes, shown
+from memory.commands import CommandKind, read_command, score_prefixes, shown
 
 
 @pytest.mark.parametrize(
