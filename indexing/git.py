@@ -486,7 +486,8 @@ class Mirror:
                 "--find-renames",
                 f"--format={_CHANGES_FORMAT}",
             ),
-            *(f"--max-count={most_commits}", f"--since={int(since.timestamp())}"),
+            # Without the sign and the zone Git reads a small number as a time of today.
+            *(f"--max-count={most_commits}", f"--since=@{int(since.timestamp())} +0000"),
             *("--end-of-options", _sha(head), *(f"^{_sha(sha)}" for sha in known)),
         ]
         with self._start(arguments) as process:

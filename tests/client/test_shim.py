@@ -369,7 +369,8 @@ def test_a_drain_that_was_killed_is_taken_over(nowhere):
     port = int(nowhere.environment["CODEMEM_URL"].rpartition(":")[2])
     with risen(port) as server:
         nowhere("tell", 2)
-        wait_until(lambda: server.events == [1, 2])
+        # What the killed one was just sending may arrive as well: the server counts it once.
+        wait_until(lambda: list(dict.fromkeys(server.events)) == [1, 2])
 
 
 def test_a_hook_that_was_killed_half_way_leaves_its_event_to_the_next(shim, server):

@@ -808,3 +808,15 @@ def test_a_reading_command_has_a_limit(mirror, tmp_path, monkeypatch):
     ):
         with pytest.raises(GitTimedOut):
             reader()
+
+
+@pytest.mark.parametrize("year", [1970, 1971, 1972, 1973, 2001])
+def test_changes_of_all_time_are_those_since_any_early_day(mirror, work, year):
+    work.write(a="one")
+    first = work.commit()
+    fetched(mirror, work)
+    since = datetime(year, 1, 2, tzinfo=UTC)
+    changes = list(mirror.file_changes(first, since=since, most_commits=10))
+    assert [(one.commit, [change.path for change in one.files]) for one in changes] == [
+        (first, ["a"])
+    ]

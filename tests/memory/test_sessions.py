@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from codemem.accounts.values import TokenScope
 from memory import sessions
+from memory.checkpoints import SessionUnknown
 from memory.models import Checkpoint, Injection, Observation, Session
 from tests import factories
 from tests.factories import NOW, caller_of
@@ -64,11 +65,11 @@ def test_a_session_is_its_users_alone(make, writer, owner, reader, outsider):
     for user in (owner, reader, outsider):
         assert seen_by(user) == []
         caller = caller_of(user)
-        with pytest.raises(sessions.SessionUnknown):
+        with pytest.raises(SessionUnknown):
             sessions.get_session(caller=caller, session_id=session.pk)
-        with pytest.raises(sessions.SessionUnknown):
+        with pytest.raises(SessionUnknown):
             sessions.observations_of(caller=caller, session_id=session.pk, limit=9)
-        with pytest.raises(sessions.SessionUnknown):
+        with pytest.raises(SessionUnknown):
             sessions.injections_of(caller=caller, session_id=session.pk, limit=9)
         assert found(user, session, "ledger") == []
 
@@ -90,7 +91,7 @@ def test_it_takes_the_scope_to_read_memory(make, writer):
 
 def test_only_its_own_user_ends_it(make, writer, owner):
     session = make(is_shared=True)
-    with pytest.raises(sessions.SessionUnknown):
+    with pytest.raises(SessionUnknown):
         sessions.end_session(caller=caller_of(owner), session_id=session.pk, now=NOW)
     ended = sessions.end_session(caller=caller_of(writer), session_id=session.pk, now=NOW)
     assert (ended.ended_at, ended.end_reason) == (NOW, "by hand")
