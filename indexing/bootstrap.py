@@ -1,7 +1,7 @@
 """Reads from a repository's mirror what a bootstrap begins with: its documents and its history.
 
-Which of it becomes a statement is said in `memory/seeds.py`; what becomes of those, in
-`memory/bootstrap.py`.
+Which of it becomes a statement is said in `memory/seeds.py`, and where a namespace has a language
+model, by that (`memory/reading_documents.py`); what becomes of those, in `memory/bootstrap.py`.
 """
 
 import itertools
@@ -11,10 +11,15 @@ from datetime import UTC, datetime
 from typing import Final
 from uuid import UUID
 
+from codemem.accounts.values import Caller
+from codemem.language import Provider as LanguageProvider
+from graph.values import RepositoryValue
 from indexing.git import EntryKind, GitError, Mirror, TreeEntry
 from indexing.history.log import commits_since
 from indexing.mirrors import find_mirror
+from memory import bootstrap
 from memory.observed import is_ignored
+from memory.reading_documents import Reading, read_documents
 from memory.seeds import Document, PastCommit, wanted
 
 _MOST_COMMITS: Final = 3_000
@@ -22,6 +27,7 @@ _MOST_DOCUMENTS: Final = 300
 _LARGEST_DOCUMENT_BYTES: Final = 256 << 10
 _LONGEST_SUBJECT: Final = 300
 _LONGEST_BODY: Final = 20_000
+_AT_ONCE: Final = 20
 _BEGINNING: Final = datetime(1970, 1, 2, tzinfo=UTC)
 
 
@@ -67,6 +73,48 @@ def read_source(
         raise MirrorMissing(
             f"The server's copy of the repository cannot be read at {commit or branch}."
         ) from error
+
+
+def read_by_model(
+    *,
+    caller: Caller,
+    repository: RepositoryValue,
+    commit: str,
+    now: datetime,
+    language: LanguageProvider | None = None,
+) -> Reading:
+    """Have the namespace's language model read a repository's documents; propose what it found.
+
+    Nothing that was proposed and turned down before in the same words. Raise MirrorMissing.
+    """
+    namespace_id, repository_id = repository.namespace_id, repository.id
+    source = read_source(
+        repository_id=repository_id,
+        branch=repository.default_branch,
+        commit=commit,
+        ignored=bootstrap.ignored_globs(namespace_id=namespace_id, repository_id=repository_id),
+    )
+    reading = read_documents(
+        namespace_id=namespace_id, documents=source.documents, now=now, provider=language
+    )
+    plans = bootstrap.planned(
+        caller=caller,
+        namespace_id=namespace_id,
+        repository_id=repository_id,
+        seeds=reading.seeds,
+        now=now,
+    )
+    for start in range(0, len(plans), _AT_ONCE):
+        bootstrap.plant(
+            caller=caller,
+            namespace_id=namespace_id,
+            repository_id=repository_id,
+            commit=source.commit,
+            plans=plans[start : start + _AT_ONCE],
+            model=reading.model,
+            now=now,
+        )
+    return reading
 
 
 def _documents(mirror: Mirror, entries: Iterable[TreeEntry]) -> Iterable[Document]:

@@ -32,7 +32,8 @@ SOURCE: Final = "bootstrap"
 
 _ALIKE: Final = 0.5
 _LONGEST_COMPARED: Final = 1_000
-_CONFIDENCE: Final[Mapping[str, float]] = {"history": 0.7}
+_OF_A_MODEL: Final = "language-model"
+_CONFIDENCE: Final[Mapping[str, float]] = {"history": 0.7, "model": 0.7}
 
 
 class Standing(StrEnum):
@@ -114,17 +115,19 @@ def plant(
     commit: str,
     plans: Sequence[Planned],
     now: datetime,
+    model: str = "",
     provider: Provider | None = None,
 ) -> list[ItemOutcome]:
     """Store what is new or changed, anchored to the lines that it stands on at the commit.
 
-    Raise NamespaceUnknown, RightMissing, BatchTooLarge.
+    What a language `model` found is proposed and labelled with it. Raise NamespaceUnknown,
+    RightMissing, BatchTooLarge.
     """
     return store_memories(
         caller=caller,
         namespace_id=namespace_id,
         items=[
-            _memory(plan, repository_id, commit)
+            _memory(plan, repository_id, commit, model)
             for plan in plans
             if plan.standing is not Standing.KNOWN
         ],
@@ -133,7 +136,7 @@ def plant(
     )
 
 
-def _memory(plan: Planned, repository_id: UUID, commit: str) -> NewMemory:
+def _memory(plan: Planned, repository_id: UUID, commit: str, model: str) -> NewMemory:
     seed = plan.seed
     evidence = {"kind": "commit" if seed.commit else "file", "ref": seed.commit or seed.place}
     return NewMemory(
@@ -150,6 +153,9 @@ def _memory(plan: Planned, repository_id: UUID, commit: str) -> NewMemory:
         source=SOURCE,
         idempotency_key=_key(seed),
         agent="codemem bootstrap",
+        is_proposed=bool(model),
+        model=model,
+        tags=[_OF_A_MODEL] if model else [],
     )
 
 

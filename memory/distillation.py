@@ -22,6 +22,7 @@ from memory import failures, reading_sessions
 from memory.claims import Claim, chosen, claims_of_answer, claims_of_prompt
 from memory.events import EventKind
 from memory.failures.procedures import procedures_of
+from memory.handoffs import is_worth_keeping
 from memory.models import FixAttempt, Memory, Observation, Session
 from memory.services.drafting import content_hash
 from memory.services.storing import store_memory
@@ -31,7 +32,6 @@ from memory.wording import MemoryInvalid
 MAXIMUM_CLAIMS: Final = 5
 TAG: Final = "distilled"
 
-_READS_OF_WORK: Final = 3
 _LAST_ANSWERS: Final = 3
 _MOST_PROMPTS: Final = 200
 _FIX_CONFIDENCE: Final = 0.8
@@ -60,7 +60,7 @@ def distill(
     twice proposes nothing new, nor what was turned down before.
     """
     session = Session.objects.select_related("user").filter(pk=session_id).first()
-    if session is None or session.capture != Session.Capture.FULL or not _is_work(session):
+    if session is None or session.capture != Session.Capture.FULL or not is_worth_keeping(session):
         return Distilled()
     caller = accounts.caller_of_user(user=session.user)
     if not session.user.is_active or not caller.can(Action.WRITE_MEMORY, session.namespace_id):
@@ -78,10 +78,6 @@ def distill(
         if (key := _proposed(claim, session, caller, model=read.model, provider=provider, now=now))
     ]
     return Distilled(proposed=tuple(proposed), model=read.model)
-
-
-def _is_work(session: Session) -> bool:
-    return session.prompts > 0 and (session.changes > 0 or session.reads >= _READS_OF_WORK)
 
 
 def _said(session: Session) -> list[Observation]:

@@ -69,6 +69,17 @@ def reembed() -> None:
     _send("workers.tasks.embedding.reembed", Queue.EMBED)
 
 
+def read_documents(*, repository_id: UUID, user_id: int, commit: str) -> None:
+    """Have the namespace's language model read a repository's documents. Raise QueueUnavailable."""
+    _send(
+        "workers.tasks.memories.read_documents",
+        Queue.EMBED,
+        repository_id=str(repository_id),
+        user_id=str(user_id),
+        commit=commit,
+    )
+
+
 def rank_repository(*, repository_id: UUID) -> None:
     """Have a repository ranked, soon: pushes that follow at once count, too."""
     _send(

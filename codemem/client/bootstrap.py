@@ -29,7 +29,8 @@ _SOURCES: Final = {
 
 def run(*, server: Server, options: argparse.Namespace) -> ExitStatus:
     """Show what would be stored; store it with --yes. 1 when something could not be stored."""
-    shown = server.ask("POST", _ADDRESS, payload={"limit": options.limit})
+    wanted = {"limit": options.limit} | ({"with_model": True} if options.with_model else {})
+    shown = server.ask("POST", _ADDRESS, payload=wanted)
     rows = [row for row in shown.get("seeds", []) if isinstance(row, dict)]
     fresh = [row for row in rows if row.get("standing") != "known"]
     stored: list[dict[str, Any]] = []
@@ -39,6 +40,11 @@ def run(*, server: Server, options: argparse.Namespace) -> ExitStatus:
         print_json({**shown, "stored": stored})
     else:
         _tell(shown, rows, fresh, stored, is_done=options.yes)
+        if reader := shown.get("is_read_by"):
+            print(
+                f"{line(reader)} reads the documents now; what it finds and can quote is proposed:"
+                " ask your agent for list_proposals, or look into the admin."
+            )
     refused = any(row.get("action") == "rejected" for row in stored)
     return ExitStatus.PROBLEMS_FOUND if refused else ExitStatus.OK
 

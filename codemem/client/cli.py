@@ -546,9 +546,15 @@ def _declare_bootstrap(commands: _Commands[_Parser]) -> None:
         "begin a repository's memory with what it says of itself",
         epilog="Reads README, guides for contributors, decision records, instruction files\n"
         "(CLAUDE.md, AGENTS.md, Cursor rules ...) and history at the indexed branch, without a\n"
-        "language model. Shows what it would store; again, it stores only what is new.",
+        "language model unless --with-model. Shows what it would store; again, only what is new.",
     )
     bootstrap.add_argument("--yes", action="store_true", help="store what is shown")
+    bootstrap.add_argument(
+        "--with-model",
+        action="store_true",
+        help="also have the namespace's language model read the documents; what it finds is"
+        " proposed",
+    )
     bootstrap.add_argument(
         "--limit", type=_count, default=200, metavar="N", help="the N most telling (default: 200)"
     )

@@ -1,7 +1,8 @@
 """POST /bootstrap: what a repository says of itself, as memories it could begin with; and storing.
 
 Without `keys` it only shows. With the keys of a showing, and its commit, it stores those: a few at
-a time, each safe to repeat, so that no request is long and whoever stops goes on later.
+a time, each safe to repeat, so that no request is long and whoever stops goes on later. With
+`with_model` a worker has the namespace's language model read the documents besides.
 """
 
 from typing import Annotated, Any
@@ -12,18 +13,35 @@ from django.http import HttpRequest
 from ninja import Router
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from codemem import policies
 from codemem.accounts.values import Action
 from codemem.gateway import body
 from codemem.gateway import scope as scopes
 from codemem.gateway.errors import ArgumentsInvalid, ScopeNeeded, register
 from codemem.gateway.rest import ErrorView, bearer, call_of
-from codemem.gateway.tool import Arguments, Result, sentence_of
+from codemem.gateway.tool import Arguments, Call, Result, sentence_of
 from indexing.bootstrap import MirrorMissing, read_source
 from memory import bootstrap, seeds
 from memory.bootstrap import Planned, Standing
 from memory.values import ItemOutcome, MemoryType
+from workers import queue
 
-register({MirrorMissing: ("not_indexed", 409)})
+
+class NoLanguageModel(Exception):
+    """The namespace has no language model to read with."""
+
+
+class NotQueued(Exception):
+    """Redis did not take the message; nothing was begun."""
+
+
+register(
+    {
+        MirrorMissing: ("not_indexed", 409),
+        NoLanguageModel: ("no_language_model", 409),
+        NotQueued: ("unavailable", 503),
+    }
+)
 
 MOST_AT_ONCE = 25
 
@@ -36,6 +54,11 @@ class Wanted(BaseModel):
         None, max_length=MOST_AT_ONCE, description="Store these; without it nothing is stored."
     )
     limit: int = Field(seeds.MAXIMUM_SEEDS, ge=1, le=seeds.MAXIMUM_SEEDS)
+    with_model: bool = Field(
+        False,
+        description="Also have the namespace's language model read the documents, in the"
+        " background; what it finds waits for approval.",
+    )
 
 
 class SeedView(Result):
@@ -68,11 +91,12 @@ class BootstrapView(Result):
     seeds: list[SeedView]
     left_out: int = Field(description="Less telling ones, past the limit.")
     stored: list[StoredSeed]
+    is_read_by: str | None = Field(None, description="The provider that reads the documents now.")
 
 
 def bootstrap_router() -> Router:
     router = Router(tags=["memories"], auth=bearer)
-    failures: dict[int, Any] = {403: ErrorView, 404: ErrorView, 409: ErrorView, 422: ErrorView}
+    failures: dict[int, Any] = dict.fromkeys((403, 404, 409, 422, 503), ErrorView)
     router.post(
         "",
         summary="Begin a repository's memory with what it says of itself",
@@ -98,6 +122,7 @@ def post_bootstrap(request: HttpRequest) -> BootstrapView:
             namespace_id=place.namespace.id, repository_id=repository.id
         ),
     )
+    reader = _have_read(call, place, source.commit) if wanted.with_model else None
     found = seeds.seeds_of(source.documents, source.commits, paths=source.paths)
     plans = bootstrap.planned(
         caller=call.caller,
@@ -127,7 +152,25 @@ def post_bootstrap(request: HttpRequest) -> BootstrapView:
         seeds=[_view(plan) for plan in plans] if wanted.keys is None else [],
         left_out=max(len(found) - wanted.limit, 0),
         stored=[_stored(plan, one) for plan, one in zip(chosen, outcomes, strict=True)],
+        is_read_by=reader,
     )
+
+
+def _have_read(call: Call, place: scopes.RepositoryScope, commit: str) -> str:
+    """Queue the reading and return the provider; raise NoLanguageModel or NotQueued."""
+    provider = policies.text(place.namespace.id, "language.provider")
+    if provider == "none":
+        raise NoLanguageModel(
+            f"{place.namespace.name} has no language model; an owner chooses one with"
+            " `codemem config set language.provider`. Nothing was stored."
+        )
+    try:
+        queue.read_documents(
+            repository_id=place.repository.id, user_id=call.caller.user_id, commit=commit
+        )
+    except queue.QueueUnavailable as error:
+        raise NotQueued("Redis does not answer: nothing was begun. Try again later.") from error
+    return provider
 
 
 def _place(request: HttpRequest) -> scopes.RepositoryScope:

@@ -97,3 +97,14 @@ def test_a_refusal_of_the_server_is_told(codemem, server):
     result = codemem("bootstrap")
     assert result.status == 2
     assert "Have it indexed first." in result.err
+
+
+def test_a_model_reads_only_when_asked_to(codemem, server):
+    canned = answer(seed(1))
+    told = json.loads(canned.body) | {"is_read_by": "ollama"}
+    server.canned[ADDRESS] = Canned(status=200, body=json.dumps(told).encode())
+    result = codemem("bootstrap", "--with-model")
+    assert result.status == 0, result.err
+    assert "ollama reads the documents now" in result.out
+    asked = [one.json for one in server.received if one.path == ADDRESS]
+    assert asked == [{"limit": 200, "with_model": True}]

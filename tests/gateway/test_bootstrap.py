@@ -1,5 +1,6 @@
 """POST /bootstrap: what a repository says of itself becomes its memory once, and follows it."""
 
+import json
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -8,16 +9,23 @@ import pytest
 
 from codemem import policies
 from codemem.accounts.models import Namespace, User
-from codemem.accounts.values import TokenScope
+from codemem.accounts.values import Caller, TokenScope
+from codemem.language import Reply
 from graph.models import Repository
+from graph.queries import get_repository
+from indexing.bootstrap import read_by_model
 from indexing.git import Mirror
 from indexing.mirrors import mirror_path
 from memory.models import Anchor, CaptureRule, Memory, ReviewItem
+from memory.reading_documents import Reading, read_documents
 from memory.services import delete_memory
+from memory.services.review import decide
 from tests import factories
 from tests.factories import NOW
 from tests.gateway import surfaces
 from tests.indexing.checkout import Checkout
+from workers import queue
+from workers.tasks import memories as tasks
 
 ADDRESS = "/api/v1/bootstrap"
 RULES = "# Testing\n\n- Never mock the database in tests.\n- Run `make check` before a commit.\n"
@@ -233,3 +241,136 @@ def test_odd_files_are_passed_over(place: Checkout, repository: Repository, writ
     texts = [seed["content"] for seed in shown(writer)["seeds"]]
     assert any("Always use caf" in text for text in texts)
     assert not any("Never do this" in text for text in texts)
+
+
+# --- With a language model ------------------------------------------------------------------------
+
+
+class Scripted:
+    """A language model that answers what it was told to."""
+
+    name = "scripted"
+    model = "one"
+
+    def __init__(self, *claims: dict[str, object]) -> None:
+        self.text = json.dumps(claims)
+        self.prompts: list[str] = []
+
+    def complete(self, *, system: str, prompt: str, maximum_tokens: int) -> Reply:
+        self.prompts.append(prompt)
+        return Reply(
+            text=self.text, model=self.model, input_tokens=9, output_tokens=9, is_cut=False
+        )
+
+
+CLAIM: dict[str, object] = {
+    "type": "requirement",
+    "content": "Tests run against a real database.",
+    "from": 1,
+    "quote": "Never mock the database",
+}
+
+
+def read(user: User, model: Scripted) -> Reading:
+    return read_by_model(
+        caller=factories.caller_of(user),
+        repository=get_repository(repository_id=Repository.objects.get().pk),
+        commit="",
+        now=NOW,
+        language=model,
+    )
+
+
+def test_what_a_model_finds_and_quotes_is_proposed_with_its_lines(
+    place: Checkout, writer: User
+) -> None:
+    model = Scripted(CLAIM, CLAIM | {"quote": "Mocks are welcome here"})
+    reading = read(writer, model)
+    assert (reading.documents, len(reading.seeds)) == (2, 1)
+    memory = Memory.objects.get()
+    assert (memory.state, memory.memory_type) == ("proposed", "requirement")
+    assert memory.model == "scripted:one bootstrap-1"
+    assert "language-model" in memory.tags
+    anchor = Anchor.objects.get(memory=memory)
+    assert (anchor.path, anchor.start_line, anchor.end_line) == ("CLAUDE.md", 3, 3)
+    assert ReviewItem.objects.get().memory_ids == [str(memory.pk)]
+    # The documents are data between fences that they cannot close.
+    assert model.prompts[0].startswith("=====NOTES-")
+    assert RULES.strip() in model.prompts[0]
+
+
+def test_what_was_turned_down_is_not_proposed_again(place: Checkout, writer: User) -> None:
+    model = Scripted(CLAIM)
+    read(writer, model)
+    item = ReviewItem.objects.get()
+    decide(caller=factories.caller_of(writer), item_id=item.pk, approve=False, note="", now=NOW)
+    read(writer, model)
+    assert list(Memory.objects.values_list("state", flat=True)) == ["retired"]
+    assert not ReviewItem.objects.filter(state="open").exists()
+
+
+def test_files_that_policy_ignores_reach_no_model(
+    place: Checkout, namespace: Namespace, writer: User
+) -> None:
+    policies.change_as(
+        actor="tests", namespace_id=namespace.pk, changes={"capture.ignored_paths": "CLAUDE.md"}
+    )
+    model = Scripted()
+    read(writer, model)
+    assert not any("Never mock" in prompt for prompt in model.prompts)
+
+
+def test_a_namespace_without_a_model_says_so_and_queues_nothing(
+    place: Checkout, namespace: Namespace, writer: User
+) -> None:
+    answer = post(writer, {"with_model": True})
+    assert (answer.status_code, answer.json()["error"]["code"]) == (409, "no_language_model")
+    assert (
+        read_documents(namespace_id=Namespace.objects.get().pk, documents=(), now=NOW).seeds == ()
+    )
+
+
+def test_reading_is_queued_for_a_worker(
+    place: Checkout, namespace: Namespace, writer: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sent: list[dict[str, object]] = []
+    monkeypatch.setattr(queue, "read_documents", lambda **given: sent.append(given))
+    policies.change_as(
+        actor="tests", namespace_id=namespace.pk, changes={"language.provider": "ollama"}
+    )
+    seen = shown(writer, with_model=True)
+    assert seen["is_read_by"] == "ollama"
+    assert [given["commit"] for given in sent] == [seen["commit"]]
+    assert "is_read_by" not in shown(writer) or shown(writer)["is_read_by"] is None
+
+
+def test_without_redis_nothing_is_said_to_have_begun(
+    place: Checkout, namespace: Namespace, writer: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(**_: object) -> None:
+        raise queue.QueueUnavailable("away")
+
+    monkeypatch.setattr(queue, "read_documents", away)
+    policies.change_as(
+        actor="tests", namespace_id=namespace.pk, changes={"language.provider": "ollama"}
+    )
+    assert post(writer, {"with_model": True}).status_code == HTTPStatus.SERVICE_UNAVAILABLE
+
+
+def test_a_worker_reads_for_those_who_may_still_write(
+    place: Checkout,
+    repository: Repository,
+    writer: User,
+    reader: User,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[str] = []
+
+    def noted(*, caller: Caller, **_: object) -> Reading:
+        asked.append(caller.username)
+        return Reading()
+
+    monkeypatch.setattr(tasks, "read_by_model", noted)
+    for user in (reader, writer):
+        tasks.read_documents(repository_id=str(repository.pk), user_id=str(user.pk), commit="")
+    assert asked == [writer.username]

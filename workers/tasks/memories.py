@@ -9,7 +9,12 @@ from celery import shared_task
 from django.conf import settings
 from django.utils import timezone
 
+from codemem.accounts import queries as accounts_queries
+from codemem.accounts import services as accounts
+from codemem.accounts.values import Action
+from graph import queries as graph
 from indexing import memories
+from indexing.bootstrap import read_by_model
 from memory import services as memory
 
 log = structlog.get_logger(__name__)
@@ -44,3 +49,22 @@ def settle(*, repository_id: str, ref: str) -> None:
             queued=settled.queued,
             expiring=settled.expiring,
         )
+
+
+@shared_task
+def read_documents(*, repository_id: str, user_id: str, commit: str) -> None:
+    """Have a language model read a repository's documents, for whoever asked for it."""
+    user = accounts_queries.get_user(user_id=int(user_id))
+    repository = graph.get_repository(repository_id=UUID(repository_id))
+    caller = accounts.caller_of_user(user=user)
+    # What was allowed when it was asked for may not be any more.
+    if not user.is_active or not caller.can(Action.WRITE_MEMORY, repository.namespace_id):
+        return
+    reading = read_by_model(caller=caller, repository=repository, commit=commit, now=timezone.now())
+    log.info(
+        "documents_read",
+        documents=reading.documents,
+        found=len(reading.seeds),
+        model=reading.model,
+        refused=reading.refused,
+    )
