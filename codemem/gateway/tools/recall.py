@@ -1,6 +1,6 @@
 """The tool that asks what the team knows: a ranked list, an index, a brief, or a digest."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Annotated, Literal
@@ -10,6 +10,7 @@ from pydantic import Field
 
 from codemem.accounts.values import Action
 from codemem.gateway import scope as scopes
+from codemem.gateway.afterwards import after_answer
 from codemem.gateway.errors import register
 from codemem.gateway.tool import Arguments, Call, Result, Toolset, tool
 from memory import modes, services
@@ -220,7 +221,7 @@ def _ranked(
     fitted = modes.fitted((hit.memory for hit in answer.hits), max_tokens=arguments.max_tokens)
     kept = {memory.id for memory in fitted.kept}
     hits = [hit for hit in answer.hits if hit.memory.id in kept]
-    queue.note_recalled(user_id=call.caller.user_id, memory_ids=kept, now=call.now)
+    _count(call, kept)
     is_index = arguments.mode is RecallMode.INDEX
     beside = modes.fitted_around(hits, used=fitted.tokens, max_tokens=arguments.max_tokens)
     many = len(place.namespace_ids) > 1
@@ -266,7 +267,7 @@ def _sections(
     every = {memory.id: memory for section in sections for memory in section.memories}
     fitted = modes.fitted(every.values(), max_tokens=arguments.max_tokens)
     kept = {memory.id for memory in fitted.kept}
-    queue.note_recalled(user_id=call.caller.user_id, memory_ids=kept, now=call.now)
+    _count(call, kept)
     many = len(place.namespace_ids) > 1
     return RecallResult(
         scope=place.echo,
@@ -353,3 +354,10 @@ def _shown(stored: StoredMemory, *, many: bool) -> MemoryHit:
         times={time.words: time.meant for time in stored.times} or None,
         expires_at=stored.expires_at,
     )
+
+
+def _count(call: Call, memory_ids: Iterable[UUID]) -> None:
+    """Have the memories counted as recalled, once the answer is out."""
+    kept = tuple(memory_ids)
+    user_id, now = call.caller.user_id, call.now
+    after_answer(lambda: queue.note_recalled(user_id=user_id, memory_ids=kept, now=now))
