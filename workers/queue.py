@@ -135,6 +135,16 @@ def find_findings(*, repository_id: UUID) -> None:
     )
 
 
+def keep_words(*, repository_id: UUID) -> None:
+    """Have the words of a repository's head kept, so that a first review need not read it all."""
+    _send(
+        "workers.tasks.reviewing.keep_words",
+        Queue.ANALYSIS,
+        delay_seconds=_FIND_AFTER_SECONDS,
+        repository_id=str(repository_id),
+    )
+
+
 def settle_memories(*, repository_id: UUID, ref: str) -> None:
     """Have anchors checked that a push touched, and memories of merged branches promoted.
 

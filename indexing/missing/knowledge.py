@@ -1,25 +1,30 @@
 """What is known before a diff is looked at: the files of a commit, their words, and past commits.
 
 The files and words are those of one commit of the mirror, and past commits those that had landed by
-then: nothing later is seen. Contents and history are kept in memory for the next review of the same
-repository; where this host has no mirror there are no words.
+then: nothing later is seen. Words and history are kept in memory for the next review of the same
+repository, and words also in a file beside the mirror, which a worker brings up to each push; where
+this host has no mirror there are no words.
 """
 
+import tempfile
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Final
 from uuid import UUID
 
 from graph.models import SourceFile
 from graph.queries.history import landed_at, landed_changes, newest_landed
+from graph.queries.repositories import get_ref_state
 from indexing import queries
 from indexing.git import BlobMissing, BlobTooLarge, EntryKind, GitError, Mirror
+from indexing.mirrors import find_mirror
 from indexing.missing.names import Names
 from indexing.missing.together import PastCommit, PastCommits
-from indexing.missing.words import Tree, WordIndex
+from indexing.missing.words import Tree, Unreadable, WordIndex
 from indexing.parsing import skip_reason
 
 _MOST_FILES: Final = 20_000
@@ -28,6 +33,7 @@ _KEPT_REPOSITORIES: Final = 8
 _KEPT_TREES: Final = 4
 # What is read for commits that nobody asks about any more goes with a fresh start.
 _STALE_CONTENTS: Final = 4
+_KEPT_WORDS: Final = "codemem-words.npz"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +74,8 @@ class Repository:
             self._places.move_to_end(commit)
             return self._places[commit]
         files = _files(mirror, commit)
+        if not len(self.index):
+            self.index = _kept_words(mirror)
         if len(self.index) > _STALE_CONTENTS * max(len(files), 1_000):
             self.index = WordIndex()
             self._places.clear()
@@ -94,6 +102,31 @@ def repository_of(repository_id: UUID) -> Repository:
         return known
 
 
+def keep_words(*, repository_id: UUID) -> None:
+    """Write the words of the indexed head beside the mirror, where a process's first review looks.
+
+    Only what no earlier head had is read from Git. Two at once do no harm: each writes a whole
+    file, and the last one stays. Nothing to do without a mirror, or with too many files. Raises
+    GitError.
+    """
+    mirror = find_mirror(repository_id)
+    commit = get_ref_state(repository_id=repository_id, ref=None).indexed_commit
+    if mirror is None or commit is None:
+        return
+    known = Repository()
+    try:
+        known.place(mirror, commit)
+    except TooManyFiles:
+        return
+    with tempfile.NamedTemporaryFile(dir=mirror.path, prefix=_KEPT_WORDS, delete=False) as file:
+        try:
+            known.index.keep(file)
+        except BaseException:
+            Path(file.name).unlink()
+            raise
+    Path(file.name).replace(mirror.path / _KEPT_WORDS)
+
+
 def history_of(
     repository_id: UUID, *, mirror: Mirror | None, commit: str, indexed_commit: str
 ) -> History:
@@ -111,6 +144,14 @@ def place_without_words(repository_id: UUID) -> Place:
     paths = sorted(queries.paths_live(repository_id=repository_id))[:_MOST_FILES]
     index = WordIndex()
     return Place(index.tree([(path, "") for path in paths]), Names(paths))
+
+
+def _kept_words(mirror: Mirror) -> WordIndex:
+    try:
+        with (mirror.path / _KEPT_WORDS).open("rb") as file:
+            return WordIndex.kept(file)
+    except (OSError, Unreadable):
+        return WordIndex()
 
 
 def _files(mirror: Mirror, commit: str) -> Sequence[tuple[str, str]]:

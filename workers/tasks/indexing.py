@@ -22,6 +22,7 @@ def index(*, run_id: str) -> None:
         queue.refresh_crossing(repository_id=outcome.repository_id)
         queue.advance_history(repository_id=outcome.repository_id)
         queue.find_findings(repository_id=outcome.repository_id)
+        queue.keep_words(repository_id=outcome.repository_id)
         queue.settle_memories(repository_id=outcome.repository_id, ref=outcome.ref)
     for waiting in queries.waiting_runs(repository_id=outcome.repository_id, ref=outcome.ref):
         queue.index(run_id=waiting)

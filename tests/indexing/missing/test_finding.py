@@ -9,6 +9,7 @@ from graph import queries as graph
 from graph.models import Repository
 from indexing import review
 from indexing.comment import comment_of
+from indexing.git import Mirror
 from indexing.history.backfill import advance
 from indexing.mirrors import find_mirror, mirror_path
 from indexing.missing import finding, knowledge
@@ -17,6 +18,7 @@ from indexing.sides import Limits
 from indexing.values import Review
 from tests.factories import NOW, caller_of
 from tests.indexing.checkout import Checkout, index, register
+from workers.tasks import reviewing
 
 pytestmark = pytest.mark.django_db
 
@@ -209,3 +211,34 @@ def test_only_contents_that_are_new_are_read_again(shop, checkout):
     found(shop, "shop/api.py")
     assert len(known.index) == before + 1
     assert mirror_path(shop.pk).exists()
+
+
+def test_what_a_worker_kept_is_not_read_again(shop, checkout, monkeypatch):
+    reviewing.keep_words(repository_id=str(shop.pk))
+    expected = found(shop, "shop/api.py", added={"create_order": 1}, least=0.0)
+    read: list[str] = []
+    whole = Mirror.blobs
+
+    def counted(mirror: Mirror, names: Any, **limits: Any) -> Any:
+        names = list(names)
+        read.extend(names)
+        return whole(mirror, names, **limits)
+
+    monkeypatch.setattr(Mirror, "blobs", counted)
+    knowledge.repository_of(shop.pk).__init__()  # type: ignore[misc]  # a process that knows nothing
+    assert found(shop, "shop/api.py", added={"create_order": 1}, least=0.0) == expected
+    assert read == []
+    checkout.commit({"shop/api.py": API + "\n\nNEW = 1\n"})
+    bring_up(shop)
+    read.clear()
+    reviewing.keep_words(repository_id=str(shop.pk))
+    assert len(read) == 1
+
+
+def test_a_torn_file_of_words_is_as_good_as_none(shop):
+    reviewing.keep_words(repository_id=str(shop.pk))
+    expected = found(shop, "shop/api.py", added={"create_order": 1}, least=0.0)
+    (kept,) = mirror_path(shop.pk).glob("codemem-words*")
+    kept.write_bytes(kept.read_bytes()[:100])
+    knowledge.repository_of(shop.pk).__init__()  # type: ignore[misc]  # a process that knows nothing
+    assert found(shop, "shop/api.py", added={"create_order": 1}, least=0.0) == expected

@@ -1,6 +1,8 @@
+import io
+
 import pytest
 
-from indexing.missing.words import WordIndex, identifiers, weighted
+from indexing.missing.words import Unreadable, WordIndex, identifiers, weighted
 
 TEXTS = {"a": "parse(price)", "b": "price price price", "c": "total = price + tax"}
 
@@ -60,3 +62,34 @@ def test_held_words_are_told_the_rarest_first(index):
 def test_many_mentions_say_little_more_than_one():
     assert weighted({"price": 1, "tax": 10}, ["price", "tax"])["price"] == 1
     assert weighted({"tax": 10}, ["tax"])["tax"] < 4
+
+
+def test_a_kept_index_answers_like_the_one_that_was_kept_and_goes_on_learning(index):
+    kept = WordIndex.kept(written(index))
+    for one in (index, kept):
+        one.add("d", "tax + tax and parse_all")
+    files = [("a.py", "a"), ("b.py", "b"), ("c.py", "c"), ("d.py", "d"), ("new.py", "unread")]
+    words = {"tax": 1.0, "price": 2.0, "parse_all": 1.0}
+    again = WordIndex.kept(written(kept))
+    expected = index.scores(words, index.tree(files))
+    for one in (kept, again):
+        assert one.unknown(["a", "d", "e"]) == ["e"]
+        assert list(one.scores(words, one.tree(files))) == list(expected)
+    assert expected.min() == 0 < expected[3]
+
+
+def test_an_empty_index_can_be_kept():
+    assert len(WordIndex.kept(written(WordIndex()))) == 0
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04 torn", b"\x93NUMPY\x01\x00"])
+def test_what_is_no_index_is_refused(content):
+    with pytest.raises(Unreadable):
+        WordIndex.kept(io.BytesIO(content))
+
+
+def written(index: WordIndex) -> io.BytesIO:
+    file = io.BytesIO()
+    index.keep(file)
+    file.seek(0)
+    return file
