@@ -103,6 +103,12 @@ def newest_checkpoint(*, session_id: UUID) -> CheckpointValue | None:
     return None if row is None else _value(row)
 
 
+def checkpoints_of(*, session_id: UUID, limit: int = 50) -> list[CheckpointValue]:
+    """Return what was kept of a session, the newest first. One query; no permission check."""
+    rows = Checkpoint.objects.filter(session_id=session_id).order_by("-created_at", "-id")
+    return [_value(row) for row in rows[:limit]]
+
+
 def newest_of_sessions(*, session_ids: Iterable[UUID]) -> dict[UUID, CheckpointValue]:
     """Return the newest checkpoint of each session that has one. One query."""
     rows = (

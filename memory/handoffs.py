@@ -87,6 +87,8 @@ class HandoffValue:
     created_at: datetime
     expires_at: datetime
     redactions: int = 0  # secrets taken out while it was written
+    claimed_by: str | None = None
+    claimed_at: datetime | None = None
 
 
 # --- Writing --------------------------------------------------------------------------------------
@@ -219,6 +221,23 @@ def offers(
     is_to_me = Case(When(to_user_id=caller.user_id, then=0), default=1)
     newest = rows.select_related("author", "repository").order_by(is_to_me, "-created_at", "-id")
     return [_offer(row, caller) for row in newest[:MOST_OFFERS]]
+
+
+def own_handoffs(
+    *, caller: Caller, namespace_id: UUID, session_id: UUID | None = None, limit: int = 50
+) -> list[HandoffValue]:
+    """Return what the caller wrote or has claimed, with its text, newest first. One query.
+
+    `session_id` narrows that to what one session left.
+    """
+    rows = Handoff.objects.filter(
+        Q(author_id=caller.user_id) | Q(claimed_by_id=caller.user_id, state=State.CLAIMED),
+        namespace_id=namespace_id,
+    ).filter(namespace_id__in=caller.namespaces_for(Action.READ_MEMORY))
+    if session_id is not None:
+        rows = rows.filter(session_id=session_id)
+    newest = rows.select_related("namespace", "repository", "author", "to_user", "claimed_by")
+    return [_value(row) for row in newest.order_by("-created_at", "-id")[:limit]]
 
 
 def claim(
@@ -511,4 +530,6 @@ def _value(row: Handoff, *, redactions: int = 0) -> HandoffValue:
         created_at=row.created_at,
         expires_at=row.expires_at,
         redactions=redactions,
+        claimed_by=row.claimed_by.username if row.claimed_by else None,
+        claimed_at=row.claimed_at,
     )

@@ -27,6 +27,7 @@ _COLUMNS = (
     *("occurrences", "last_seen_at", "fades_from", "memory__state"),
 )
 _DRIFTED = (Anchor.State.DRIFTED, Anchor.State.MISSING)
+_OPEN_OR_FIXED = (Memory.State.ACTIVE, Memory.State.RESOLVED)
 _TRIED = (FixAttempt.Outcome.FAILED, FixAttempt.Outcome.PARTIAL)
 
 
@@ -102,6 +103,40 @@ def prior_failures(
         _answer(row, score, reason, attempts.get(row.pk, ())) for score, row, reason in best
     )
     return PriorFailures(verdict=_verdict(answers), failures=answers)
+
+
+def list_failures(
+    *,
+    caller: Caller,
+    namespace_id: UUID,
+    repository_id: UUID | None = None,
+    is_open: bool | None = None,
+    limit: int = 50,
+) -> list[KnownFailure]:
+    """Return the failures that the caller may see, seen last first, with what was tried.
+
+    `is_open` None: fixed ones, too. Two statements.
+    """
+    rows = _known(caller, namespace_ids=[namespace_id], repository_id=repository_id)
+    wanted = {None: _OPEN_OR_FIXED, True: _OPEN_OR_FIXED[:1], False: _OPEN_OR_FIXED[1:]}[is_open]
+    return _listed(rows.filter(memory__state__in=wanted), limit=limit)
+
+
+def failures_seen_in(*, caller: Caller, session_id: UUID, limit: int = 50) -> list[KnownFailure]:
+    """Return the failures that were seen last, or worked on, in a session. Two statements."""
+    tried = FixAttempt.objects.filter(session_id=session_id).values("failure_id")
+    rows = _known(
+        caller,
+        namespace_ids=caller.namespaces_for(Action.READ_MEMORY),
+        repository_id=None,
+    ).filter(Q(last_session_id=session_id) | Q(pk__in=tried), memory__state__in=_OPEN_OR_FIXED)
+    return _listed(rows, limit=limit)
+
+
+def _listed(rows: QuerySet[Failure], *, limit: int) -> list[KnownFailure]:
+    shown = list(rows.order_by("-last_seen_at", "-pk")[:limit])
+    attempts = _attempts([row.pk for row in shown])
+    return [_answer(row, 1.0, "", attempts.get(row.pk, ())) for row in shown]
 
 
 def _answer(row: Failure, score: float, reason: str, attempts: Sequence[Attempt]) -> KnownFailure:
