@@ -90,6 +90,15 @@ def rank_repository(*, repository_id: UUID) -> None:
     )
 
 
+def lay_out_repository(*, repository_id: UUID) -> None:
+    """Have the explorer's picture of a repository drawn from its newest ranking."""
+    _send(
+        "workers.tasks.ranking.lay_out_repository",
+        Queue.ANALYSIS,
+        repository_id=str(repository_id),
+    )
+
+
 def rank_namespace(*, namespace_id: UUID) -> None:
     """Have the repositories of a namespace ranked together, when the pushes of a minute are in."""
     _send(

@@ -12,6 +12,7 @@ from graph.models.code import FileVersion, SourceFile, Symbol, SymbolVersion
 from graph.models.entities import Entity
 from graph.models.history import Commit, PullRequest
 from graph.models.layers import Layer, Revision
+from graph.models.layouts import Layout
 from graph.models.repositories import DEFAULT_LAYER, Ref, Repository, RepositoryAlias
 from graph.models.scores import Analysis, Community, NamespaceScore, NodeScore
 
@@ -23,6 +24,7 @@ __all__ = [
     "Entity",
     "FileVersion",
     "Layer",
+    "Layout",
     "NamespaceScore",
     "NodeScore",
     "PullRequest",

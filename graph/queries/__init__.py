@@ -4,7 +4,12 @@ Every other query takes the ids of repositories and namespaces that a caller was
 and finds nothing outside of them.
 """
 
-from graph.queries.analyses import AnalysisValue, NotRanked, repositories_to_rank
+from graph.queries.analyses import (
+    AnalysisValue,
+    NotRanked,
+    repositories_to_lay_out,
+    repositories_to_rank,
+)
 from graph.queries.citations import CitedSymbol, blobs_of, cited_symbols, symbols_named
 from graph.queries.co_changes import (
     CoChanged,
@@ -23,6 +28,7 @@ from graph.queries.edges import (
     Algorithm,
     count_dependents,
     dependents,
+    edges_among,
     links_of,
     memories_linked_to,
     neighbors,
@@ -51,6 +57,14 @@ from graph.queries.nodes import (
     vertices_by_id,
 )
 from graph.queries.overview import counts, important_nodes, tree
+from graph.queries.pictures import (
+    LayoutState,
+    NotLaidOut,
+    find_layout,
+    places_by_id,
+    repository_scene,
+    scene_around,
+)
 from graph.queries.repositories import (
     find_layer,
     find_repositories,
@@ -76,8 +90,10 @@ __all__ = [
     "Groups",
     "ImportedPlace",
     "KnownVertex",
+    "LayoutState",
     "Level",
     "NodeUnknown",
+    "NotLaidOut",
     "NotRanked",
     "OuterTarget",
     "Severity",
@@ -90,7 +106,9 @@ __all__ = [
     "counts",
     "cycles",
     "dependents",
+    "edges_among",
     "find_layer",
+    "find_layout",
     "find_nodes",
     "find_repositories",
     "find_repositories_by_alias",
@@ -113,8 +131,12 @@ __all__ = [
     "nodes_by_name",
     "nodes_of",
     "parents_of",
+    "places_by_id",
     "related_groups",
+    "repositories_to_lay_out",
     "repositories_to_rank",
+    "repository_scene",
+    "scene_around",
     "scores_of",
     "symbols_named",
     "symbols_to_embed",

@@ -8,7 +8,7 @@ from django.db.models import BigIntegerField, Exists, OuterRef, Subquery, Value
 from django.db.models.functions import Coalesce
 
 from graph.algorithms.network import Network, unpacked
-from graph.models import DEFAULT_LAYER, Analysis, Repository, Revision
+from graph.models import DEFAULT_LAYER, Analysis, Layout, Repository, Revision
 
 _KEY: Final = BigIntegerField()
 
@@ -57,6 +57,18 @@ def repositories_to_rank(*, repository_id: UUID | None = None) -> list[UUID]:
     if repository_id is not None:
         rows = rows.filter(pk=repository_id)
     return list(rows.values_list("pk", flat=True))
+
+
+def repositories_to_lay_out(*, repository_id: UUID | None = None) -> list[UUID]:
+    """Return the repositories that were ranked since they were laid out. One query."""
+    ranked = Analysis.objects.filter(repository__isnull=False, network__isnull=False)
+    if repository_id is not None:
+        ranked = ranked.filter(repository_id=repository_id)
+    drawn = Layout.objects.filter(
+        repository=OuterRef("repository"), analysis_id__gte=OuterRef("pk")
+    )
+    rows = ranked.filter(~Exists(drawn)).order_by().values_list("repository_id", flat=True)
+    return [key for key in rows.distinct() if key is not None]
 
 
 def analysis_value(analysis: Analysis) -> AnalysisValue:

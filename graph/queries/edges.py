@@ -146,6 +146,28 @@ def memories_linked_to(
     return list(dict.fromkeys(key_of(end) for end in ends if label_of(end) is VertexLabel.MEMORY))
 
 
+def edges_among(
+    *,
+    namespace_id: UUID,
+    vertices: Collection[int],
+    kinds: Collection[str],
+    limit: int = 6_000,
+    view: View = LIVE,
+) -> list[Edge]:
+    """Return the edges that begin and end at some vertices, the most certain first. One query."""
+    rows = _edge_rows(
+        view=view,
+        namespace_id=namespace_id,
+        vertices=vertices,
+        direction=Direction.OUT,
+        labels=_known_labels(kinds),
+        minimum_confidence=0.0,
+        limit=limit,
+    )
+    ends = set(vertices)
+    return [row.edge(None) for row in rows if row.target in ends and row.target != row.source]
+
+
 def parents_of(
     *, namespace_id: UUID, vertices: Collection[int], view: View = LIVE
 ) -> dict[int, int]:

@@ -14,6 +14,7 @@ from graph.services.layers import (
     note_overlay_used,
     prune,
 )
+from graph.services.layouts import lay_out_repository
 from graph.services.link_rows import (
     LinkRow,
     NewLink,
@@ -74,6 +75,7 @@ __all__ = [
     "expire_overlays",
     "forget_branch",
     "is_namespace_ranked",
+    "lay_out_repository",
     "link",
     "link_all",
     "link_rows",

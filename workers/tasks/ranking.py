@@ -11,13 +11,21 @@ from workers import queue
 
 @shared_task
 def rank_repository(*, repository_id: str) -> None:
-    """Rank a repository unless its ranks are newer than its graph; then rank its namespace."""
+    """Rank a repository unless its ranks are newer than its graph; queue what follows from it."""
     # Of several messages for pushes in a row the first finds them all, the others nothing to do.
     if not graph_queries.repositories_to_rank(repository_id=UUID(repository_id)):
         return
     graph.rank_repository(repository_id=UUID(repository_id))
+    queue.lay_out_repository(repository_id=UUID(repository_id))
     repository = graph_queries.get_repository(repository_id=UUID(repository_id))
     queue.rank_namespace(namespace_id=repository.namespace_id)
+
+
+@shared_task
+def lay_out_repository(*, repository_id: str) -> None:
+    """Draw the explorer's picture of a repository unless it shows the last ranking already."""
+    if graph_queries.repositories_to_lay_out(repository_id=UUID(repository_id)):
+        graph.lay_out_repository(repository_id=UUID(repository_id))
 
 
 @shared_task
@@ -29,6 +37,11 @@ def rank_namespace(*, namespace_id: str) -> None:
 
 @shared_task
 def rank_stale() -> None:
-    """Queue the repositories whose graph is newer than their ranks: a message may be lost."""
+    """Queue the repositories whose graph is newer than their ranks, or these than the picture.
+
+    A message may be lost.
+    """
     for repository_id in graph_queries.repositories_to_rank():
         queue.rank_repository(repository_id=repository_id)
+    for repository_id in graph_queries.repositories_to_lay_out():
+        queue.lay_out_repository(repository_id=repository_id)
