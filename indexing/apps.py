@@ -9,6 +9,7 @@ class IndexingConfig(AppConfig):
 
     def ready(self) -> None:
         # Memories cite content, which only this floor can read.
+        from indexing import policies  # noqa: F401
         from indexing.memories import MirrorReader
         from memory.anchors_seen import read_code_with
 

@@ -58,6 +58,14 @@ class FindingFilters(django_filters.FilterSet):  # type: ignore[misc]
     path = django_filters.CharFilter("path", lookup_expr="startswith")
 
 
+class ReviewFilters(django_filters.FilterSet):  # type: ignore[misc]
+    namespace = django_filters.CharFilter("repository__namespace__name")
+    repository = django_filters.CharFilter("repository__name")
+    number = django_filters.NumberFilter("number")
+    risk = django_filters.CharFilter("risk_level")
+    posting = django_filters.CharFilter("posting")
+
+
 class MemoryFilters(django_filters.FilterSet):  # type: ignore[misc]
     namespace = django_filters.CharFilter("namespace__name")
     repository = django_filters.CharFilter("repository__name")

@@ -164,6 +164,54 @@ class DismissalRepresentation(Representation):
     reason = serializers.CharField(max_length=1000, help_text="Why it is no problem.")
 
 
+class ReviewRepresentation(Representation):
+    """A kept review in a list; `dismissals` are by the key of a remark."""
+
+    id = serializers.UUIDField()
+    namespace = serializers.CharField(source="repository.namespace.name")
+    repository = serializers.CharField(source="repository.name")
+    subject = serializers.CharField()
+    forge = serializers.CharField()
+    number = serializers.IntegerField(allow_null=True)
+    url = serializers.CharField()
+    title = serializers.CharField()
+    head_commit = serializers.CharField()
+    base_commit = serializers.CharField()
+    indexed_commit = serializers.CharField()
+    risk_level = serializers.CharField()
+    risk_score = serializers.FloatField(allow_null=True)
+    remarks = serializers.JSONField()
+    dismissals = serializers.JSONField()
+    posting = serializers.CharField()
+    comment_url = serializers.CharField()
+    posting_error = serializers.CharField()
+    runs = serializers.IntegerField()
+    requested_by = serializers.CharField()
+    created_at = serializers.DateTimeField()
+    reviewed_at = serializers.DateTimeField(allow_null=True)
+    is_closed = serializers.BooleanField()
+
+
+class WholeReviewRepresentation(ReviewRepresentation):
+    """One review with what was asked, answered and commented, without a word of any memory."""
+
+    request = serializers.JSONField()
+    answer = serializers.JSONField()
+    comment = serializers.CharField()
+    pushes = serializers.JSONField()
+
+
+class RemarkDismissalRepresentation(Representation):
+    key = serializers.CharField(max_length=40, help_text="Of the remark.")
+    reason = serializers.CharField(
+        max_length=1000, default="", allow_blank=True, help_text="Why it does not matter."
+    )
+
+
+class RemarkKeyRepresentation(Representation):
+    key = serializers.CharField(max_length=40, help_text="Of the remark.")
+
+
 class MemoryRepresentation(Representation):
     id = serializers.UUIDField()
     namespace = serializers.CharField(source="namespace.name")

@@ -41,11 +41,15 @@ from codemem.gateway.representations import (
     NamespaceRepresentation,
     ProposalRepresentation,
     RegisteredRepositoryRepresentation,
+    RemarkDismissalRepresentation,
+    RemarkKeyRepresentation,
     RepositoryRepresentation,
+    ReviewRepresentation,
     RunRepresentation,
     TokenRepresentation,
     WantedChangesRepresentation,
     WantedConsolidationRepresentation,
+    WholeReviewRepresentation,
 )
 from graph import queries as graph
 from graph import services as graph_services
@@ -53,6 +57,8 @@ from indexing import queries as indexing
 from indexing import services as indexing_services
 from indexing.findings import queries as findings
 from indexing.findings import services as finding_services
+from indexing.posting import queries as reviews
+from indexing.posting import services as review_services
 from memory import queries as memory
 from memory import services as memory_services
 from memory.consolidation import runs as consolidation
@@ -266,6 +272,43 @@ class FindingViewSet(ResourceViewSet, mixins.RetrieveModelMixin):
         return Response(FindingRepresentation(self.get_object()).data)
 
 
+class ReviewViewSet(ResourceViewSet, mixins.RetrieveModelMixin):
+    """Kept reviews of pull requests and commits: list, read, dismiss a remark, take that back."""
+
+    serializer_class = ReviewRepresentation
+    filterset_class = filters.ReviewFilters
+
+    def get_queryset(self) -> QuerySet[Any]:
+        return reviews.visible_reviews(caller=self.caller)
+
+    @extend_schema(responses=WholeReviewRepresentation)
+    def retrieve(self, _request: Request, pk: str) -> Response:  # noqa: ARG002
+        """Return one review with what was asked and answered."""
+        return Response(WholeReviewRepresentation(self.get_object()).data)
+
+    @extend_schema(request=RemarkDismissalRepresentation, responses=WholeReviewRepresentation)
+    @action(detail=True, methods=["post"])
+    def dismiss(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+        """Say that a remark does not matter; it stays so over every push of the pull request."""
+        review = self.get_object()
+        self.require(Action.DISMISS_FINDING, review.repository.namespace)
+        data = _valid(RemarkDismissalRepresentation, request)
+        review_services.dismiss(
+            review=review, actor=self.caller.username, now=timezone.now(), **data
+        )
+        return Response(WholeReviewRepresentation(self.get_object()).data)
+
+    @extend_schema(request=RemarkKeyRepresentation, responses=WholeReviewRepresentation)
+    @action(detail=True, methods=["post"])
+    def restore(self, request: Request, pk: str) -> Response:  # noqa: ARG002
+        """Take a dismissal back."""
+        review = self.get_object()
+        self.require(Action.DISMISS_FINDING, review.repository.namespace)
+        data = _valid(RemarkKeyRepresentation, request)
+        review_services.restore(review=review, actor=self.caller.username, **data)
+        return Response(WholeReviewRepresentation(self.get_object()).data)
+
+
 class MemoryViewSet(ResourceViewSet, mixins.RetrieveModelMixin):
     """What the team learned: list, read, retire. Agents store and recall with the tools."""
 
@@ -421,6 +464,7 @@ router.register("members", MemberViewSet, basename="member")
 router.register("tokens", TokenViewSet, basename="token")
 router.register("repositories", RepositoryViewSet, basename="repository")
 router.register("findings", FindingViewSet, basename="finding")
+router.register("reviews", ReviewViewSet, basename="review")
 router.register("memories", MemoryViewSet, basename="memory")
 router.register("proposals", ProposalViewSet, basename="proposal")
 router.register("consolidation-runs", ConsolidationRunViewSet, basename="consolidation-run")

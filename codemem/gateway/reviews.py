@@ -1,41 +1,154 @@
-"""POST /reviews for CI: the review tool's answer, and the comment to post with it."""
+"""POST /reviews for CI: the review tool's answer, and the comment to post with it.
 
-from dataclasses import replace
+Who names the commit or the pull request that is reviewed has a record kept of it, which a rerun
+edits: its dismissals hold for every later push. What becomes of the comment is told afterwards:
+
+POST /reviews                   reviews a diff
+POST /reviews/<id>/posting      says what became of the comment
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final, Literal
+from uuid import UUID
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
-from ninja import Router
+from ninja import Router, Status
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from codemem.accounts.values import Action, Caller
 from codemem.gateway import body, tool
+from codemem.gateway.errors import ArgumentsInvalid, NotFound, register
 from codemem.gateway.rest import ErrorView, bearer, call_of
 from codemem.gateway.tool import Call, Result
-from codemem.gateway.tools.review import ReviewArguments, ReviewResult, review_of
+from codemem.gateway.tools.review import ReviewArguments, Reviewed, ReviewResult, review_of
 from indexing.comment import comment_of
+from indexing.posting import queries, services
+from indexing.posting.remarks import remarks_of
+from indexing.posting.values import NOTHING_DISMISSED, Dismissal, Forge, Remark, Subject
+from indexing.values import Listing
+
+register({services.RemarkUnknown: ("not_found", 404)})
 
 _TOOL = tool.find_tool("review_diff")
+_NOBODY: Final = 0
+_MOST_KEYS: Final = 200
 
 
-class PostedReview(Result):
-    """A review as an agent gets it, and as a comment of a pull request."""
+class PullRequest(BaseModel):
+    """Which pull request a diff is of; `title` is kept, and shown to members only."""
 
-    review: ReviewResult
-    markdown: str
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    forge: Literal["github", "gitlab", "gitea", "forgejo"]
+    number: int = Field(ge=1, le=2**31 - 1)
+    url: str = Field("", max_length=500, pattern=r"^(https?://[^\s<>\"]*)?$")
+    title: str = Field("", max_length=1000)
 
 
-def _review(call: Call, arguments: ReviewArguments) -> PostedReview:
-    reviewed = review_of(call, arguments)
-    return PostedReview(
-        review=reviewed.result,
-        markdown=comment_of(
-            reviewed.review,
-            repository=f"{reviewed.place.namespace.name}/{reviewed.place.repository.name}",
-            ref=reviewed.code.ref,
-        ),
+class PostedArguments(ReviewArguments):
+    """What CI says beside the diff, all of it optional."""
+
+    head: str | None = Field(
+        None, pattern=r"^[0-9a-f]{40,64}$", description="The commit that the diff leads to."
+    )
+    pull_request: PullRequest | None = Field(None, description="What the diff is proposed in.")
+    dismissed: list[str] = Field(
+        [], max_length=_MOST_KEYS, description="Keys of remarks whose boxes are ticked."
+    )
+    restored: list[str] = Field(
+        [], max_length=_MOST_KEYS, description="Keys of remarks whose ticks were taken out."
+    )
+    omitted_files: int = Field(
+        0, ge=0, le=10**7, description="Files of the change that the diff leaves out for its size."
     )
 
 
+class RemarkView(Result):
+    """One thing to look at. `key` stays the same over pushes."""
+
+    key: str
+    kind: str
+    level: str
+    path: str
+    line: int | None = None
+    message: str
+    probability: float | None = None
+    dismissed: bool | None = None
+
+
+class RecordView(Result):
+    """What is kept of the review, and what became of its comment before."""
+
+    id: UUID
+    posting: str
+    comment_id: str
+
+
+class PostedReview(Result):
+    """A review as an agent gets it, as a comment of a pull request, and as single remarks."""
+
+    review: ReviewResult
+    markdown: str
+    remarks: list[RemarkView]
+    record: RecordView | None = None
+
+
+class Posted(BaseModel):
+    """What became of a comment."""
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+    posting: Literal["posted", "silent", "summary", "deleted", "failed"]
+    head: str = Field(pattern=r"^[0-9a-f]{40,64}$")
+    comment_id: str = Field("", max_length=40, pattern=r"^[0-9]*$")
+    comment_url: str = Field("", max_length=500, pattern=r"^(https?://[^\s<>\"]*)?$")
+    error: str = Field("", max_length=2000)
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """A review with its remarks, and the comments of it: to post, and to keep."""
+
+    reviewed: Reviewed
+    remarks: tuple[Remark, ...]
+    markdown: str
+
+
+def _review(call: Call, arguments: PostedArguments) -> PostedReview:
+    subject = _subject(arguments)
+    if subject is None:
+        shown = _shown(review_of(call, _plain(arguments)))
+        return _posted(shown, NOTHING_DISMISSED)
+    # What is posted is for everybody who reads the pull request: nobody's private memories.
+    reviewed = review_of(replace(call, caller=_public(call.caller)), _plain(arguments))
+    opened = services.open_review(
+        repository_id=reviewed.place.repository.id,
+        subject=subject,
+        ticks=services.Ticks(dismissed=arguments.dismissed, restored=arguments.restored),
+        requested_by=call.caller.username,
+        now=call.now,
+    )
+    shown = _shown(reviewed)
+    services.keep_review(
+        record_id=opened.id,
+        head_commit=subject.head_commit,
+        reviewed=_kept(shown, arguments),
+        now=call.now,
+    )
+    record = RecordView(id=opened.id, posting=opened.posting, comment_id=opened.comment_id)
+    return _posted(shown, opened.dismissals, record=record)
+
+
 # The tool's own way to be validated, timed, counted and to fail; only the answer says more.
-_POSTED = replace(_TOOL, function=_review, result=PostedReview)
+_POSTED = replace(
+    _TOOL,
+    function=_review,
+    arguments=PostedArguments,
+    result=PostedReview,
+    input_schema=PostedArguments.model_json_schema(),
+)
 
 
 def reviews_router() -> Router:
@@ -52,11 +165,35 @@ def reviews_router() -> Router:
         openapi_extra={
             "requestBody": {
                 "required": True,
-                "content": {"application/json": {"schema": _TOOL.input_schema}},
+                "content": {"application/json": {"schema": _POSTED.input_schema}},
             }
         },
     )
+    router.post(
+        "/{review_id}/posting",
+        response={204: None, 404: ErrorView, 422: ErrorView},
+        summary="Say what became of a comment",
+    )(note_posting)
     return router
+
+
+def note_posting(request: HttpRequest, review_id: UUID) -> Status[None]:
+    """Keep whether a job posted the comment of a review that the caller may run, and where."""
+    call = call_of(request)
+    told = _told(request)
+    review = queries.visible_reviews(caller=call.caller).filter(pk=review_id).first()
+    if review is None or not call.caller.can(Action.RUN_REVIEW, review.repository.namespace_id):
+        raise NotFound(f"There is no review {review_id}.")
+    services.note_posting(
+        record_id=review_id,
+        posting=told.posting,
+        head_commit=told.head,
+        comment_id=told.comment_id,
+        comment_url=told.comment_url,
+        error=told.error,
+        now=call.now,
+    )
+    return Status(204, None)
 
 
 def _post(request: HttpRequest) -> HttpResponse:
@@ -67,3 +204,102 @@ def _post(request: HttpRequest) -> HttpResponse:
         content_type="application/json",
         status=outcome.error.status if outcome.error else 200,
     )
+
+
+# --- Parts ----------------------------------------------------------------------------------------
+
+
+def _subject(arguments: PostedArguments) -> Subject | None:
+    if arguments.head is None:
+        if arguments.pull_request is not None:
+            raise ArgumentsInvalid("head: name the commit of the pull request that is reviewed.")
+        return None
+    request = arguments.pull_request
+    if request is None:
+        return Subject(head_commit=arguments.head)
+    return Subject(
+        head_commit=arguments.head,
+        forge=Forge(request.forge),
+        number=request.number,
+        url=request.url,
+        title=request.title,
+    )
+
+
+def _plain(arguments: PostedArguments) -> ReviewArguments:
+    return ReviewArguments.model_validate(
+        arguments.model_dump(include=set(ReviewArguments.model_fields))
+    )
+
+
+def _public(caller: Caller) -> Caller:
+    return replace(caller, user_id=_NOBODY)
+
+
+def _shown(reviewed: Reviewed) -> _Shown:
+    remarks = remarks_of(reviewed.review)
+    return _Shown(reviewed=reviewed, remarks=remarks, markdown=_comment(reviewed))
+
+
+def _comment(reviewed: Reviewed, *, without_memories: bool = False) -> str:
+    review = reviewed.review
+    if without_memories:
+        review = replace(review, memories=Listing(items=(), total=0))
+    return comment_of(
+        review,
+        repository=f"{reviewed.place.namespace.name}/{reviewed.place.repository.name}",
+        ref=reviewed.code.ref,
+    )
+
+
+def _kept(shown: _Shown, arguments: PostedArguments) -> services.Reviewed:
+    review = shown.reviewed.review
+    return services.Reviewed(
+        request={
+            "base": arguments.base,
+            "ref": shown.reviewed.code.ref,
+            "depth": arguments.depth,
+            "budget_tokens": arguments.budget_tokens,
+            "diff_bytes": len(arguments.diff.encode("utf-8", "surrogatepass")),
+            "omitted_files": arguments.omitted_files,
+        },
+        answer=shown.reviewed.result.model_dump(mode="json", exclude_none=True, by_alias=True),
+        remarks=shown.remarks,
+        comment=_comment(shown.reviewed, without_memories=True),
+        base_commit=review.base_commit,
+        indexed_commit=review.indexed_commit,
+        risk_level=review.risk.level,
+        risk_score=review.risk.score,
+    )
+
+
+def _posted(
+    shown: _Shown, dismissals: Mapping[str, Dismissal], *, record: RecordView | None = None
+) -> PostedReview:
+    return PostedReview(
+        review=shown.reviewed.result,
+        markdown=shown.markdown,
+        remarks=[_remark(one, is_dismissed=one.key in dismissals) for one in shown.remarks],
+        record=record,
+    )
+
+
+def _remark(remark: Remark, *, is_dismissed: bool) -> RemarkView:
+    return RemarkView(
+        key=remark.key,
+        kind=remark.kind,
+        level=remark.level,
+        path=remark.path,
+        line=remark.line,
+        message=remark.message,
+        probability=None if remark.probability is None else round(remark.probability, 2),
+        dismissed=is_dismissed or None,
+    )
+
+
+def _told(request: HttpRequest) -> Posted:
+    decoded = body.read_json(request, maximum_bytes=settings.MAXIMUM_BODY_BYTES)
+    try:
+        return Posted.model_validate_json(tool.dumps(decoded))
+    except ValidationError as error:
+        raise ArgumentsInvalid(tool.sentence_of(error)) from None

@@ -8,6 +8,7 @@ from indexing.models.erasure import Erasure
 from indexing.models.facts import BlobFacts
 from indexing.models.findings import Analysis, AnalyzedFile, FileChange, Finding, Metric
 from indexing.models.history import History, ManifestText, TreeSpan
+from indexing.models.reviews import ForgeConnection, ReviewRecord
 from indexing.models.runs import IndexRun
 from indexing.models.scip import CompilerAnswers, ScipRun
 from indexing.models.services import (
@@ -35,6 +36,7 @@ __all__ = [
     "FileChange",
     "FileDependencies",
     "Finding",
+    "ForgeConnection",
     "History",
     "HttpRequest",
     "IndexRun",
@@ -44,6 +46,7 @@ __all__ = [
     "OuterPackage",
     "PackageDependency",
     "PackageManifest",
+    "ReviewRecord",
     "ScipRun",
     "TopicUse",
     "TreeSpan",

@@ -55,7 +55,7 @@ def test_a_review_comes_with_the_comment_to_post(diff, reader):
 
     assert response.status_code == 200
     answer = response.json()
-    assert set(answer) == {"review", "markdown"}
+    assert set(answer) == {"review", "markdown", "remarks"}
     assert answer["markdown"].startswith(f"{MARKER}\n")
     assert "`net`" in answer["markdown"]
     assert "`team/shop`" in answer["markdown"]

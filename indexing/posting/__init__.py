@@ -1,0 +1,1 @@
+"""Reviews where people read them: remarks, records, comments on pull requests."""

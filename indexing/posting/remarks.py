@@ -1,0 +1,103 @@
+"""The few things of a review that somebody should look at: pure.
+
+What is here becomes a line with a box to tick in the comment, an annotation, a result of SARIF.
+Everything else that a review knows is to read, not to act on.
+"""
+
+from collections.abc import Mapping
+from hashlib import sha256
+from typing import Final
+
+from indexing.changes import SymbolStatus
+from indexing.posting.values import Dismissal, Level, Remark, RemarkKind
+from indexing.values import ChangedSymbol, Review, ReviewedDependent
+
+KEY_PATTERN: Final = r"[0-9a-f]{12}"
+_MOST_LEFT_BEHIND: Final = 5
+_PLACES_NAMED: Final = 3
+_LIKELY: Final = 0.5
+_KEY_CHARACTERS: Final = 12
+
+
+def remarks_of(review: Review) -> tuple[Remark, ...]:
+    """Return what a review remarks, what may be forgotten first; ten at most."""
+    forgotten = tuple(_missing(review))
+    named = frozenset(remark.path for remark in forgotten)
+    return (*forgotten, *_left_behind(review, named))
+
+
+def open_remarks(
+    remarks: tuple[Remark, ...], dismissals: Mapping[str, Dismissal]
+) -> tuple[Remark, ...]:
+    return tuple(remark for remark in remarks if remark.key not in dismissals)
+
+
+def dismissed_remarks(
+    remarks: tuple[Remark, ...], dismissals: Mapping[str, Dismissal]
+) -> tuple[Remark, ...]:
+    return tuple(remark for remark in remarks if remark.key in dismissals)
+
+
+def key_of(kind: RemarkKind, *parts: str) -> str:
+    """Return what a remark is known by: never a line number, for those move with every push."""
+    text = "\0".join((kind, *parts))
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:_KEY_CHARACTERS]
+
+
+def _missing(review: Review) -> list[Remark]:
+    return [
+        Remark(
+            key=key_of(RemarkKind.MISSING, one.path),
+            kind=RemarkKind.MISSING,
+            level=Level.WARNING if one.probability >= _LIKELY else Level.NOTICE,
+            path=one.path,
+            line=None,
+            message=f"Perhaps forgotten ({one.probability:.0%} likely): {one.reason}",
+            probability=one.probability,
+        )
+        for one in review.missing
+    ]
+
+
+def _left_behind(review: Review, named: frozenset[str]) -> list[Remark]:
+    """Return the symbols whose users the change leaves as they are, though they may have to follow.
+
+    What is said of a file already is not said of it again.
+    """
+    remarks = []
+    for symbol in review.changed_symbols.items:
+        if not (symbol.signature_changed or symbol.status is SymbolStatus.REMOVED):
+            continue
+        users = [
+            one
+            for one in review.dependents.items
+            if not one.is_in_change and one.node.path not in named and _uses(one, symbol)
+        ]
+        if users:
+            remarks.append(_of_symbol(symbol, users))
+    return remarks[:_MOST_LEFT_BEHIND]
+
+
+def _uses(dependent: ReviewedDependent, symbol: ChangedSymbol) -> bool:
+    return any(use.changed_id == symbol.id for use in dependent.uses)
+
+
+def _of_symbol(symbol: ChangedSymbol, users: list[ReviewedDependent]) -> Remark:
+    is_gone = symbol.status is SymbolStatus.REMOVED
+    places = [_place(one, symbol) for one in users[:_PLACES_NAMED]]
+    more = f" and {len(users) - len(places):,} more" if len(users) > len(places) else ""
+    verb = "still uses it" if len(users) == 1 else "still use it"
+    happened = "is gone" if is_gone else "has another signature"
+    return Remark(
+        key=key_of(RemarkKind.DEPENDENTS, symbol.id),
+        kind=RemarkKind.DEPENDENTS,
+        level=Level.WARNING,
+        path=symbol.path,
+        line=None if is_gone else symbol.start_line,
+        message=f"{symbol.name} {happened}, and {', '.join(places)}{more} {verb} as it was",
+    )
+
+
+def _place(dependent: ReviewedDependent, symbol: ChangedSymbol) -> str:
+    lines = [use.line for use in dependent.uses if use.changed_id == symbol.id and use.line]
+    return f"{dependent.node.path}:{lines[0] if lines else dependent.node.start_line}"
