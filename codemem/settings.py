@@ -51,9 +51,11 @@ INSTALLED_APPS = [
     "indexing",
     "workers",
     "codemem.gateway",
+    "codemem.console",
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
+    "codemem.console.security.PagePolicyMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django_structlog.middlewares.RequestMiddleware",
     "codemem.metrics.RequestMetricsMiddleware",
@@ -79,9 +81,12 @@ TEMPLATES = [
 ]
 STATIC_URL = "/static/"
 STATIC_ROOT = env.directory("CODEMEM_STATIC_DIRECTORY", PRIVATE_DIRECTORY / "static")
+# What browsers load and npm fetched (python -m codemem.console.assets).
+VENDOR_DIRECTORY = PRIVATE_DIRECTORY / "vendor"
+STATICFILES_DIRS = [path for path in (VENDOR_DIRECTORY / "static",) if path.is_dir()]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "whitenoise.storage.CompressedManifestStaticFilesStorage"},
+    "staticfiles": {"BACKEND": "codemem.console.static_files.StaticFiles"},
 }
 # Without collected files (tests, a first run) whitenoise serves them from the packages.
 WHITENOISE_USE_FINDERS = True
@@ -97,7 +102,7 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator"},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
-LOGIN_URL = "admin:login"
+LOGIN_URL = "console:sign-in"
 TOKEN_DEFAULT_DAYS = env.integer("CODEMEM_TOKEN_DEFAULT_DAYS", 90, minimum=1)
 # Cookies travel over plain HTTP only where the server itself is reached over plain HTTP.
 _HTTPS = PUBLIC_URL.startswith("https://")

@@ -4,6 +4,7 @@ from django.contrib import admin
 from django.urls import include, path
 from django.views.generic import RedirectView
 
+from codemem.console.pages import signing
 from codemem.gateway import (
     bootstrap,
     erasures,
@@ -47,7 +48,12 @@ _WELL_KNOWN = (
 )
 
 urlpatterns = [
-    path("", RedirectView.as_view(pattern_name="admin:index")),
+    # People.
+    path("", RedirectView.as_view(pattern_name="console:dashboard")),
+    path("console/", include("codemem.console.urls")),
+    path("console", RedirectView.as_view(pattern_name="console:dashboard")),
+    # One door, and the one that makes guessers wait.
+    path("admin/login/", signing.to_sign_in),
     path("admin/", admin.site.urls),
     # Agents: the path may bind a connection to one repository.
     path("mcp", mcp.endpoint),

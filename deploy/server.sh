@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # The whole server on one machine, out of one git-ignored folder of the checkout:
 #
-#   deploy/server.sh setup              the Python environment, the embedding model, static files, machine code
+#   deploy/server.sh setup              the Python environment, the embedding model, the browser's scripts, machine code
 #   deploy/server.sh up                 setup, Postgres, Redis, web, workers, beat; a team; this checkout indexed; a tour
 #   deploy/server.sh down               stop what `up` started, and nothing else
 #   deploy/server.sh status|env|logs    how it is; what scripts need; follow the logs
@@ -46,13 +46,23 @@ ensure_model() {
     (cd "$root" && "$python" -m codemem.embedding.prepare --directory "$private/models")
 }
 
-# Static files come out of the locked packages: collected once for each lock. No server is asked,
-# but settings want addresses.
+# What the console's pages load in a browser: from npm, by hash. Pages are readable without it, so
+# that a machine that is cut off from registries still has a server.
+ensure_browser_scripts() {
+    (cd "$root" && "$python" -m codemem.console.assets --directory "$private/vendor") \
+        || say "codemem: the console's pages do not move: their scripts could not be fetched; see above."
+}
+
+# Static files come out of the locked packages and out of the console: collected once for each state of
+# them. No server is asked, but settings want addresses.
 collect_static() {
-    cmp --silent "$venv/.complete" "$private/static/.complete" && return
+    local wanted
+    wanted=$(cat "$venv/.complete" "$private/vendor/.complete" 2> /dev/null
+        find "$root/codemem/console/static" -type f -print0 | sort --zero-terminated | xargs -0 sha256sum)
+    [ "$(cat "$private/static/.complete" 2> /dev/null)" = "$wanted" ] && return
     CODEMEM_SECRET_KEY=unused DATABASE_URL=postgresql://unused/unused REDIS_URL=redis://unused \
         CODEMEM_STATIC_DIRECTORY=$private/static manage collectstatic --noinput --verbosity 0
-    cp "$venv/.complete" "$private/static/.complete"
+    printf '%s' "$wanted" > "$private/static/.complete"
 }
 
 # What resolves names, as machine code: half a minute's work for each new state of its sources. Without
@@ -70,6 +80,7 @@ setup() {
     flock 9
     ensure_python
     ensure_model
+    ensure_browser_scripts
     collect_static
     make_native
     exec 9>&-

@@ -62,12 +62,13 @@ def change_path(namespace: Namespace) -> str:
 def test_the_administrator_signs_in_with_a_password(db):
     services.save_administrator(username="admin", password=PASSWORD)
     browser = Client(enforce_csrf_checks=True)
-    page = browser.get("/", follow=True)
-    assert page.redirect_chain[-1][0].startswith("/admin/login/")
+    page = browser.get("/admin/", follow=True)
+    assert page.redirect_chain[-1][0] == "/console/sign-in?next=%2Fadmin%2F"
 
     response = browser.post(
-        "/admin/login/?next=/admin/",
+        "/console/sign-in",
         {
+            "next": "/admin/",
             "username": "admin",
             "password": PASSWORD,
             "csrfmiddlewaretoken": page.context["csrf_token"],

@@ -12,6 +12,7 @@ from codemem.accounts.services.namespaces import (
     set_role,
 )
 from codemem.accounts.services.people import create_user, save_administrator
+from codemem.accounts.services.signing_in import SignInRefused, SignInThrottled, sign_in
 from codemem.accounts.services.tokens import (
     IssuedToken,
     TokenExceedsMaker,
@@ -28,6 +29,8 @@ __all__ = [
     "IssuedToken",
     "LastOwner",
     "NamespaceNameTaken",
+    "SignInRefused",
+    "SignInThrottled",
     "TokenExceedsMaker",
     "TokenInvalid",
     "archive_namespace",
@@ -45,4 +48,5 @@ __all__ = [
     "revoke_token",
     "save_administrator",
     "set_role",
+    "sign_in",
 ]
