@@ -144,7 +144,7 @@ def test_a_session_says_which_checkout_it_is_in(shim, server, repository):
     repository.git("remote", "add", "origin", "https://ada:secret@git.example.com/team/api?x=1")
     shim("open", event="SessionStart", cwd=str(repository.directory))
     # The root commit is looked for beside the first session and told from the second on.
-    wait_until(lambda: any((shim.state / "roots").glob("*[0-9]")))
+    wait_until(lambda: any((shim.state / "roots").glob("*+")))
     shim("open", event="SessionStart", cwd=str(repository.directory))
     headers = server.received[-1].headers
     assert headers["codemem-remote"] == "https://git.example.com/team/api"
@@ -153,6 +153,34 @@ def test_a_session_says_which_checkout_it_is_in(shim, server, repository):
     assert headers["codemem-root-commit"] == head
     assert headers["codemem-directory"] == str(repository.directory)
     assert "secret" not in str(server.received)
+
+
+def test_the_folder_is_read_from_the_event_however_it_is_written(shim, server, repository):
+    repository.commit()
+    repository.git("tag", "main")  # Git calls the branch heads/main from now on
+    folder = str(repository.directory)
+    bodies = (
+        b'{"cwd":"%s"}' % folder.encode(),
+        b'{\n "cwd" :\t"%s"\n}' % folder.encode(),
+        b'{"workspace_roots": [ "%s", "/else"], "cwd": "/nowhere"}' % folder.encode(),
+    )
+    for body in bodies:
+        shim.run("open", "cursor", "sessionStart", body=body)
+        headers = server.received[-1].headers
+        assert (headers["codemem-directory"], headers["codemem-ref"]) == (folder, "main")
+
+
+def test_a_branch_without_a_commit_and_a_commit_without_a_branch_are_told(shim, server, repository):
+    shim("open", event="SessionStart", cwd=str(repository.directory))
+    headers = server.received[-1].headers
+    assert headers["codemem-ref"] == "main"
+    assert "codemem-head" not in headers
+    head = repository.commit()
+    repository.git("checkout", "-q", "--detach")
+    shim("open", event="SessionStart", cwd=str(repository.directory))
+    headers = server.received[-1].headers
+    assert "codemem-ref" not in headers
+    assert headers["codemem-head"] == head
 
 
 def test_a_checkout_without_a_remote_is_known_by_its_first_commit(shim, server, repository):
