@@ -10,6 +10,7 @@ from codemem.accounts.values import Action, Caller
 from graph import queries as graph
 from graph.values import VertexLabel, graph_id, key_of, label_of
 from memory.models import Memory
+from memory.models.memory import CITED
 from memory.values import MemoryCounts, MemoryType, StoredMemory, Visibility
 
 # What searches read and nobody shows: several kilobytes a row.
@@ -18,6 +19,10 @@ SEARCH_COLUMNS = ("tokens", "lexemes", "embedding", "retired_links")
 
 class MemoryUnknown(Exception):
     """There is no such memory, or not for this caller: the two are never told apart."""
+
+
+class CitationAmbiguous(Exception):
+    """Several memories have the end of their ids in common."""
 
 
 def visible_memories(
@@ -52,6 +57,20 @@ def get_memory(
     if memory is None:
         raise unknown(memory_id)
     return stored(memory, now=now)
+
+
+def cited_id(*, caller: Caller, ending: str, now: datetime) -> UUID:
+    """Return the id of the one visible memory whose id ends in these eight digits. One query.
+
+    Whether it holds makes no difference here. Raise MemoryUnknown, or CitationAmbiguous.
+    """
+    rows = visible_memories(caller=caller, now=now, include_inactive=True)
+    found = rows.alias(ending=CITED).filter(ending=ending).values_list("pk", flat=True)[:2]
+    if not found:
+        raise unknown(f"whose id ends in {ending}")
+    if len(found) > 1:
+        raise CitationAmbiguous(f"Several memories have an id that ends in {ending}: give it all.")
+    return found[0]
 
 
 def memories_about(

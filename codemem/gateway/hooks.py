@@ -19,6 +19,7 @@ from codemem.gateway import body
 from codemem.gateway.adapters import ADAPTERS, Adapter, recognized
 from codemem.gateway.adapters.delivery import Delivery
 from codemem.gateway.address import address_of
+from codemem.gateway.afterwards import after_answer
 from codemem.gateway.agents import agent_of
 from codemem.gateway.auth import authenticate
 from codemem.gateway.errors import (
@@ -58,7 +59,7 @@ def receive(request: HttpRequest, agent: str) -> HttpResponse:
             raise
         log.info("hook_refused", agent=agent, code=report.code)
         return response(report)
-    _follow(receipt)
+    after_answer(lambda: _follow(receipt))
     answer = HttpResponse(status=200)
     if content := adapter.answer(receipt.answer, delivery.event_name):
         answer = JsonResponse(content)
@@ -131,7 +132,7 @@ def _happened_at(request: HttpRequest) -> datetime | None:
 
 
 def _follow(receipt: Receipt) -> None:
-    """Have what the event makes necessary done; an agent is never held up or failed by Redis."""
+    """Have what the event makes necessary done: Redis neither holds up nor fails an agent."""
     session_id = receipt.answer.session_id
     if session_id is None:
         return

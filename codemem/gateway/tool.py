@@ -205,7 +205,7 @@ def run(tool: Tool, *, arguments: object, call: Call) -> Outcome:
 
 def _run(tool: Tool, *, arguments: object, call: Call) -> Outcome:
     try:
-        result = tool.function(call, _validate(tool, arguments))
+        result = tool.function(call, _validate(tool, arguments, call))
     except Exception as error:  # noqa: BLE001  what nobody anticipated is an answer, too
         report = translate(error) or _report_defect(tool, error)
         return Outcome(content=report.body, error=report)
@@ -220,13 +220,13 @@ def _report_defect(tool: Tool, error: Exception) -> ErrorReport:
     )
 
 
-def _validate(tool: Tool, arguments: object) -> Arguments:
+def _validate(tool: Tool, arguments: object, call: Call) -> Arguments:
     if not isinstance(arguments, dict):
         raise ArgumentsInvalid("The arguments must be a JSON object.")
     _refuse_what_cannot_be_kept(arguments)
     try:
         # As JSON: ISO text is a time and a string an enum, but "3" is never 3.
-        return tool.arguments.model_validate_json(json.dumps(arguments))
+        return tool.arguments.model_validate_json(json.dumps(arguments), context=call)
     except ValidationError as error:
         raise ArgumentsInvalid(sentence_of(error)) from None
 

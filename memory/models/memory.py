@@ -5,12 +5,16 @@ from typing import ClassVar
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Cast, Right
 from django.utils import timezone
 from pgvector.django import HalfVectorField
 
 from codemem.accounts.models import Namespace, User, new_id
 from graph.models import Repository
 from memory.models.lexemes import lexemes_of_tokens
+
+# How texts name a memory (`memory.extracting.citation`): the end of its id, which is random.
+CITED = Right(Cast("id", models.TextField()), 8)
 
 
 class Memory(models.Model):
@@ -153,6 +157,7 @@ class Memory(models.Model):
                 condition=~Q(session_id=""),
                 name="memory_of_session",
             ),
+            models.Index(CITED, name="memory_cited"),
         ]
 
     def __str__(self) -> str:

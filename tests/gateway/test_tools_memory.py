@@ -2,9 +2,12 @@
 
 from datetime import datetime
 from typing import Any
+from uuid import UUID, uuid4
 
 from codemem.accounts.models import AuditEvent, User
 from memory.context import make_contexts
+from memory.extracting import citation
+from memory.models import Memory
 from tests.gateway import surfaces
 from tests.gateway.examples import CHARGE, PLACE
 from tests.gateway.surfaces import Answer
@@ -133,3 +136,32 @@ def test_times_in_an_answer_are_told_as_they_were_meant(team: Team) -> None:
     _ask(team, "store_memory", content="Refund codes were renamed last year.")
     (hit,) = _ask(team, "recall", query="when were refund codes renamed", k=1).content["results"]
     assert hit["times"] == {"last year": str(datetime.fromisoformat(hit["created_at"]).year - 1)}
+
+
+def test_a_memory_is_named_by_the_end_of_its_id_as_texts_cite_it(team: Team) -> None:
+    cited = citation(team.decision)
+    for ending in (cited, cited.strip("[]").upper()):
+        answer = _ask(team, "mark_memory", id=ending, mark="helpful")
+        assert answer.content["memory"]["id"] == str(team.decision)
+    other = _ask(team, "store_memory", content=CONTENT, supersedes=[cited])
+    assert other.content["superseded"] == [str(team.decision)]
+
+
+def test_what_one_may_not_see_has_no_short_name(team: Team) -> None:
+    for memory_id in (team.foreign_note, uuid4()):
+        ending = str(memory_id)[-8:]
+        error = _ask(team, "mark_memory", id=ending, mark="helpful").content["error"]
+        assert error["code"] == "not_found"
+        assert ending in error["message"]
+
+
+def test_a_short_name_that_two_memories_share_names_none(team: Team) -> None:
+    ids = [UUID(f"0190000{number}-0000-7000-8000-0000feedbeef") for number in (1, 2)]
+    for number, memory_id in enumerate(ids, 10**9):
+        copy = Memory.objects.get(pk=team.decision)
+        copy.pk, copy.number, copy.content = memory_id, number, f"Kept apart: {memory_id}."
+        copy.content_hash = memory_id.bytes * 2
+        copy._state.adding = True
+        copy.save()
+    error = _ask(team, "mark_memory", id="feedbeef", mark="helpful").content["error"]
+    assert error["code"] == "citation_ambiguous"

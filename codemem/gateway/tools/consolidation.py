@@ -8,6 +8,7 @@ from pydantic import Field
 
 from codemem.accounts.values import Action
 from codemem.gateway import scope as scopes
+from codemem.gateway.cited import MemoryId
 from codemem.gateway.errors import ArgumentsInvalid, ScopeNeeded, register
 from codemem.gateway.tool import Arguments, Call, Result, Toolset, tool
 from indexing import change_patterns
@@ -103,7 +104,7 @@ def consolidate(call: Call, arguments: ConsolidateArguments) -> ConsolidateResul
 
 # --- expand_summary -------------------------------------------------------------------------------
 class ExpandArguments(Arguments):
-    id: UUID
+    id: MemoryId
     depth: int = Field(1, ge=1, le=summaries.MAXIMUM_DEPTH)
 
 

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from codemem.accounts.values import Action
 from codemem.gateway import memories as shown
 from codemem.gateway import scope as scopes
+from codemem.gateway.cited import MemoryId
 from codemem.gateway.errors import ArgumentsInvalid, register
 from codemem.gateway.memories import AnchorArguments, AnchorView, MemoryEntry
 from codemem.gateway.tool import Arguments, Call, Result, Toolset, tool
@@ -31,7 +32,7 @@ _VERDICTS = ("helpful", "not_helpful", "stale", "wrong")
 
 # --- refine_memory --------------------------------------------------------------------------------
 class RefineArguments(Arguments):
-    id: UUID
+    id: MemoryId
     content: str | None = None
     memory_type: MemoryType | None = None
     importance: Share | None = None
@@ -111,7 +112,7 @@ class PartArguments(BaseModel):
 
 
 class SplitArguments(Arguments):
-    id: UUID
+    id: MemoryId
     parts: list[PartArguments] = Field(min_length=2, max_length=20)
     reason: str = Field("", max_length=1000)
     expected_version: int | None = Field(None, ge=1)
@@ -147,7 +148,7 @@ def split_memory(call: Call, arguments: SplitArguments) -> SplitResult:
 
 # --- merge_memories -------------------------------------------------------------------------------
 class MergeArguments(Arguments):
-    source_ids: list[UUID] = Field(min_length=2, max_length=20)
+    source_ids: list[MemoryId] = Field(min_length=2, max_length=20)
     content: str = Field(description="What says it all.")
     memory_type: MemoryType | None = Field(None, description="Default: that of most sources.")
     importance: Share | None = Field(None, description="Default: the sources' highest.")
@@ -194,7 +195,7 @@ def merge_memories(call: Call, arguments: MergeArguments) -> MergeResult:
 
 # --- delete_memory --------------------------------------------------------------------------------
 class DeleteArguments(Arguments):
-    id: UUID
+    id: MemoryId
     action: Literal["retire", "restore", "preview_purge", "purge"] = Field(
         "retire", description="purge erases for good; see preview_purge first."
     )
@@ -314,7 +315,7 @@ def associate_memories(call: Call, arguments: AssociateArguments) -> AssociateRe
 
 # --- mark_memory ----------------------------------------------------------------------------------
 class MarkArguments(Arguments):
-    id: UUID
+    id: MemoryId
     mark: Literal[
         "helpful",
         "not_helpful",
@@ -411,7 +412,7 @@ def _move(call: Call, arguments: MarkArguments, stored: StoredMemory) -> UUID | 
 class QuestionsArguments(Arguments):
     action: Literal["list", "ask", "answer"] = "list"
     text: str | None = Field(None, description="The question, or the answer.")
-    id: UUID | None = Field(None, description="To answer: the question.")
+    id: MemoryId | None = Field(None, description="To answer: the question.")
     ask_of: str | None = Field(None, max_length=150, description="A member's user name.")
     links: list[str] = Field([], max_length=50, description="What the question is about.")
     to_me: bool = Field(False, description="List only what you were asked.")

@@ -11,6 +11,7 @@ from codemem.accounts.values import Action
 from codemem.gateway import memories as shown
 from codemem.gateway import scope as scopes
 from codemem.gateway import views
+from codemem.gateway.cited import MemoryId
 from codemem.gateway.errors import ArgumentsInvalid, ScopeNeeded
 from codemem.gateway.memories import AnchorView, MemoryEntry
 from codemem.gateway.tool import Arguments, Call, CodeArguments, Result, Toolset, tool
@@ -33,7 +34,7 @@ class HistoryArguments(Arguments):
         description="timeline: what was learned around `id`, or since/until; drifted: memories"
         " whose cited code changed.",
     )
-    id: UUID | None = Field(None, description="A memory; needed for versions and provenance.")
+    id: MemoryId | None = Field(None, description="A memory; needed for versions and provenance.")
     since: datetime | None = None
     until: datetime | None = None
     mine: bool = Field(False, description="Of drifted ones only your own.")
@@ -122,7 +123,7 @@ def memory_history(call: Call, arguments: HistoryArguments) -> HistoryResult:
 
 # --- get_decision_chain ---------------------------------------------------------------------------
 class ChainArguments(CodeArguments):
-    id: UUID | None = Field(None, description="A decision.")
+    id: MemoryId | None = Field(None, description="A decision.")
     node: str | None = Field(None, max_length=1000, description="A symbol or file, by id or name.")
     topic: str | None = Field(None, min_length=1, max_length=1000)
     limit: int = Field(20, ge=1, le=100)

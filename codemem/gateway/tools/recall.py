@@ -13,7 +13,7 @@ from codemem.gateway import scope as scopes
 from codemem.gateway.afterwards import after_answer
 from codemem.gateway.errors import register
 from codemem.gateway.tool import Arguments, Call, Result, Toolset, tool
-from memory import modes, services
+from memory import modes, queries, services
 from memory.recall import QueryInvalid
 from memory.recall import recall as recall_memories
 from memory.values import (
@@ -30,6 +30,7 @@ from workers import queue
 register(
     {
         services.MemoryUnknown: ("not_found", 404),
+        queries.CitationAmbiguous: ("citation_ambiguous", 409),
         services.NamespaceUnknown: ("not_found", 404),
         services.LinkUnknown: ("not_found", 404),
         services.RightMissing: ("right_missing", 403),

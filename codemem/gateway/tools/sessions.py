@@ -8,6 +8,7 @@ from pydantic import Field
 
 from codemem.accounts.values import Action
 from codemem.gateway import scope as scopes
+from codemem.gateway.cited import MemoryId
 from codemem.gateway.errors import Ambiguous, ArgumentsInvalid, register
 from codemem.gateway.tool import Arguments, Call, Result, Toolset, tool
 from codemem.gateway.tools.storing import (
@@ -302,7 +303,7 @@ class DecisionArguments(Arguments):
     rationale: str
     alternatives_rejected: list[Alternative] = []
     anchors: list[str] = Field([], description="Code it rests on: src/a.py, sym:src/a.py#f.")
-    supersedes: list[UUID] = Field([], max_length=5, description="Memories it replaces.")
+    supersedes: list[MemoryId] = Field([], max_length=5, description="Memories it replaces.")
     tool_use_id: str = Field("", description="The same id gives the first answer again.")
 
 
@@ -334,7 +335,7 @@ class RequirementArguments(Arguments):
     details: str = ""
     acceptance_criteria: list[str] = []
     anchors: list[str] = []
-    supersedes: list[UUID] = Field([], max_length=5)
+    supersedes: list[MemoryId] = Field([], max_length=5)
     tool_use_id: str = ""
 
 

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from codemem.accounts.values import Action
 from codemem.gateway import scope as scopes
+from codemem.gateway.cited import MemoryId
 from codemem.gateway.errors import ArgumentsInvalid, register
 from codemem.gateway.tool import Arguments, Call, Result, Toolset, sentence_of, tool
 from memory import services
@@ -82,7 +83,7 @@ class StoreArguments(Arguments):
         [], max_length=50, description="Ids of symbols, files or memories that it is about."
     )
     auto_link: bool = Field(True, description="Link symbols and files that the content names.")
-    supersedes: list[UUID] = Field([], max_length=5, description="Memories it replaces.")
+    supersedes: list[MemoryId] = Field([], max_length=5, description="Memories it replaces.")
     distinct: bool = Field(False, description="Store it though nearly the same is there.")
     visibility: Visibility | None = Field(
         None, description="Default: private for preference, style, habit; else shared."
