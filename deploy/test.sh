@@ -9,7 +9,25 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 instance=$PWD/.local/test
 
+# tests/browser walks the console with Debian's Chromium, or the one that CHROMIUM names.
+ensure_chromium() {
+    local name
+    [ -z "${CHROMIUM:-}" ] || return 0
+    for name in chromium chromium-browser google-chrome chrome; do
+        ! command -v "$name" > /dev/null || return 0
+    done
+    if [ "$(id --user)" -eq 0 ] && command -v apt-get > /dev/null; then
+        echo "Installing Chromium for tests/browser ..." >&2
+        apt-get update --quiet=2
+        DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends --quiet=2 chromium > /dev/null
+        return
+    fi
+    echo "test.sh: tests/browser needs Chromium: apt-get install chromium, or CHROMIUM=/path/to/one." >&2
+    exit 1
+}
+
 deploy/server.sh setup
+ensure_chromium
 # The chart is rendered by the real helm: built once, while the other tests run.
 deploy/helm.sh version --short > .local/test-helm.log 2>&1 &
 helm=$!
