@@ -170,7 +170,7 @@ class MergeResult(Result):
 def merge_memories(call: Call, arguments: MergeArguments) -> MergeResult:
     """Merge memories that say nearly the same into one, which SUMMARIZES them; they are superseded
     and can be restored. The result is seen by no more people than the most private of them. Other
-    people's memories take a maintainer: then the merge is proposed.
+    people's memories take a maintainer: then the merge is proposed. Use it on near duplicates.
     """
     named = [shown.memory_named(call, arguments, memory_id) for memory_id in arguments.source_ids]
     merged = services.merge_memories(
@@ -272,7 +272,7 @@ class AssociateResult(Result):
 def associate_memories(call: Call, arguments: AssociateArguments) -> AssociateResult:
     """Link two memories, or a memory and a symbol or file, by a named relationship (source
     RELATIONSHIP target), such as SUPERSEDES, CONTRADICTS or EXPLAINS. The same link again replaces
-    its weight.
+    its weight. Use it when whoever meets the one should be led to the other.
     """
     named = [
         shown.memory_named(call, arguments, memory_id)

@@ -76,7 +76,7 @@ class FindingsResult(Result):
 def list_findings(call: Call, arguments: FindingsArguments) -> FindingsResult:
     """List what analyses of the default branch found, the worst first: security, complexity, code
     smells, untested, undocumented and dead code, hot spots, single owners; with line and rule.
-    Findings resolve by themselves when the code is mended.
+    Findings resolve by themselves when the code is mended. Use it to choose what to mend.
     """
     for rule in arguments.rules or ():
         if rule not in RULES and rule not in _FAMILIES:
@@ -147,7 +147,7 @@ class MetricsResult(Result):
 def get_metrics(call: Call, arguments: MetricsArguments) -> MetricsResult:
     """Return numbers about the repository, a file or the files with the highest values: churn,
     authors, bus factor, complexity, documentation, tests, dependents; for a file also the files
-    that change with it.
+    that change with it. Use it to judge how risky or well kept code is.
     """
     for name in arguments.metrics or ():
         if name not in METRICS:

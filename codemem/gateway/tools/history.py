@@ -97,7 +97,7 @@ class WhatChangedResult(Result):
 def what_changed(call: Call, arguments: WhatChangedArguments) -> WhatChangedResult:
     """List the commits of default branches between two times or commits, newest first, with what
     each did to files and symbols and the pull request that brought it. Without a repository: those
-    of every repository of the namespace.
+    of every repository of the namespace. Use it to catch up after an absence.
     """
     echo, repositories = _repositories(call, arguments)
     commits, total = _commits(call, arguments, repositories)
@@ -145,7 +145,7 @@ class GraphAtTimeResult(Result):
 def graph_at_time(call: Call, arguments: GraphAtTimeArguments) -> GraphAtTimeResult:
     """Count the files, symbols and relations that the code had at a commit or date, by kind: the
     graph is rebuilt from that commit's contents. To walk it, pass `at` to get_symbol_graph or
-    graph_traverse.
+    graph_traverse. Use it to see how the code has grown.
     """
     place = scopes.repository_to_read(call, arguments, Action.READ_GRAPH)
     when = moment(repository_id=place.repository.id, text=arguments.at)
@@ -262,7 +262,8 @@ class DriftResult(Result):
 def detect_drift(call: Call, arguments: PeriodArguments) -> DriftResult:
     """Compare the structure at two commits or dates: dependencies between directories that are new
     or gone, which directories grew together, files added and removed, and the files that changed
-    most in between. Both graphs are rebuilt from their commits.
+    most in between. Both graphs are rebuilt from their commits. Use it to see how far the design
+    has moved.
     """
     place = scopes.repository_to_read(call, arguments, Action.READ_GRAPH)
     repository_id = place.repository.id

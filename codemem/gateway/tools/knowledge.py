@@ -101,7 +101,8 @@ class HistoryResult(Result):
 @tool(Toolset.CURATION, reads_only=True)
 def memory_history(call: Call, arguments: HistoryArguments) -> HistoryResult:
     """Show what a memory said before and who changed it (versions), where it comes from
-    (provenance), what was learned when (timeline), or whose cited code changed since (drifted).
+    (provenance), what was learned when (timeline), or whose cited code changed since (drifted). Use
+    it when a memory surprises you.
     """
     if arguments.view == "timeline":
         return _timeline(call, arguments)

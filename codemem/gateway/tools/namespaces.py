@@ -58,7 +58,8 @@ class StatsResult(Result):
 @tool(Toolset.ADMINISTRATION, reads_only=True)
 def namespace_stats(call: Call, arguments: StatsArguments) -> StatsResult:
     """Count what a namespace (or one repository of it) remembers for you, by state, type,
-    visibility, repository, author and tag, with averages and ages, and how fresh its index is.
+    visibility, repository, author and tag, with averages and ages, and how fresh its index is. Use
+    it to see what a team has and how old it is.
     """
     scope = _one_namespace(call, arguments)
     repository = scopes.find_repository(call, arguments, namespaces=(scope,))

@@ -67,7 +67,8 @@ class ProposalsResult(Result):
 @tool(Toolset.CURATION, reads_only=True)
 def list_proposals(call: Call, arguments: ProposalsArguments) -> ProposalsResult:
     """List what consolidation and reconciling propose about memories and a person has to decide:
-    merge, supersede, forget, share with more people. Newest first.
+    merge, supersede, forget, share with more people. Newest first. Use it when a person asks what
+    waits for them.
     """
     namespaces, source = scopes.namespaces_to_read(call, arguments, Action.READ_MEMORY)
     repository = scopes.find_repository(call, arguments, namespaces=namespaces)

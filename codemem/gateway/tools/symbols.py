@@ -340,7 +340,7 @@ class TraverseResult(CodeResult):
 def graph_traverse(call: Call, arguments: TraverseArguments) -> TraverseResult:
     """Walk from one symbol, file or memory over code and memory edges; each visit says by which
     edge it was reached. For the dependents of a symbol get_symbol_graph is shorter. With `at`: over
-    the code as it was then, without memories.
+    the code as it was then, without memories. Use it to see how code and memories hang together.
     """
     if arguments.at is not None:
         return _past_traversal(call, arguments, arguments.at)

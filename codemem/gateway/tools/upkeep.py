@@ -94,7 +94,7 @@ class StatusResult(Result):
 def codemem_status(call: Call, arguments: StatusArguments) -> StatusResult:
     """Report how the server is: what it holds for you, which commit of the repository it shows,
     whether its parts answer, what waits in the queues, and calls and latency of each tool over all
-    processes.
+    processes. Use it when answers look old or are missing.
     """
     wanted = arguments.include or _SECTIONS
     namespaces, source = scopes.namespaces_to_read(call, arguments, Action.READ_GRAPH)
@@ -153,7 +153,8 @@ class ListResult(Result):
 @tool(Toolset.ADMINISTRATION, reads_only=True)
 def list_namespaces(call: Call, arguments: ListArguments) -> ListResult:
     """List the namespaces you belong to (or only the one named, or those that have the repository
-    named), with your role, their repositories, and how many memories they hold.
+    named), with your role, their repositories, and how many memories they hold. Use it when you do
+    not know what to name as scope.
     """
     mine = list(accounts.member_namespaces(caller=call.caller))
     if arguments.namespace is not None:
