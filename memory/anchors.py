@@ -22,6 +22,7 @@ _LINES_COMPARED = 200_000
 _SHA = re.compile(r"[0-9a-f]{7,64}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _PACKAGE = re.compile(r"pkg:[a-z0-9]+:\S+")
+_PLACE = re.compile(r"(?:file:)?(?P<path>[^:]+):(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?")
 
 
 class AnchorInvalid(MemoryInvalid):
@@ -110,6 +111,26 @@ def citation(
         commit=commit,
         content_hash=bytes.fromhex(content_hash) if content_hash else None,
     )
+
+
+def read_citation(text: str) -> Citation:
+    """Return what is cited in one word, as people and agents write it; raise AnchorInvalid.
+
+    src/a.py, src/a.py:10-20, src/a.py@<commit>, sym:src/a.py#f, pkg:pypi:django, and
+    src/a.py =~ <regular expression>.
+    """
+    path, is_pattern, pattern = text.partition(" =~ ")
+    if is_pattern:
+        return citation(path=path.strip(), pattern=pattern)
+    place, _, commit = text.partition("@") if not text.startswith("pkg:") else (text, "", "")
+    if place.startswith("sym:"):
+        return citation(symbol=place, commit=commit)
+    if place.startswith("pkg:"):
+        return citation(package=place)
+    if lines := _PLACE.fullmatch(place):
+        first, last = int(lines["first"]), int(lines["last"] or lines["first"])
+        return citation(path=lines["path"], start_line=first, end_line=last, commit=commit)
+    return citation(path=place.removeprefix("file:"), commit=commit)
 
 
 def valid_path(path: str) -> str:

@@ -73,6 +73,17 @@ def cited_id(*, caller: Caller, ending: str, now: datetime) -> UUID:
     return found[0]
 
 
+def memories_by_id(
+    *, caller: Caller, memory_ids: Iterable[UUID | str], now: datetime
+) -> dict[UUID, StoredMemory]:
+    """Return those of some memories that the caller sees, ended ones too. One query at most."""
+    keys = list(memory_ids)
+    if not keys:
+        return {}
+    rows = visible_memories(caller=caller, now=now, include_inactive=True).filter(pk__in=keys)
+    return {row.pk: stored(row, now=now) for row in shown(rows)}
+
+
 def memories_about(
     *,
     caller: Caller,

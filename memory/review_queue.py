@@ -187,7 +187,8 @@ def _proposals(
     rows: Sequence[ReviewItem], *, caller: Caller, now: datetime
 ) -> tuple[Proposal, ...]:
     keys = {key for row in rows for key in (*row.memory_ids, *_superseded_by(row))}
-    memories = _memories(keys, caller=caller, now=now)
+    found = queries.memories_by_id(caller=caller, memory_ids=keys, now=now)
+    memories = {str(key): memory for key, memory in found.items()}
     return tuple(_proposal(row, memories, caller) for row in rows)
 
 
@@ -226,12 +227,3 @@ def _may_decide(caller: Caller, row: ReviewItem, about: Collection[StoredMemory]
     are_own = bool(about) and all(memory.author_id == caller.user_id for memory in about)
     action = Action.WRITE_MEMORY if are_own else Action.DELETE_ANY_MEMORY
     return caller.can(action, row.namespace_id)
-
-
-def _memories(keys: Collection[str], *, caller: Caller, now: datetime) -> dict[str, StoredMemory]:
-    if not keys:
-        return {}
-    rows = queries.visible_memories(caller=caller, now=now, include_inactive=True)
-    return {
-        str(row.pk): queries.stored(row, now=now) for row in queries.shown(rows.filter(pk__in=keys))
-    }

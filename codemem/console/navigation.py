@@ -147,12 +147,14 @@ def _leads(entry: Entry, page: str) -> bool:
 
 # Pages without a line of their own, by the line that they belong to.
 _BELOW: Final[Mapping[str, tuple[str, ...]]] = {
-    "memories": ("memory", "memory-edit"),
-    "sessions": ("session",),
-    "handoffs": ("handoff",),
+    "memories": (
+        *("memory", "memory-edit", "memory-new", "memory-split", "memory-merge"),
+        *("memory-timeline", "consolidation", "consolidation-run"),
+    ),
+    "sessions": ("session", "failures"),
+    "handoffs": ("work",),
     "reviews": ("review",),
     "symbols": ("symbol",),
     "runs": ("run",),
     "settings": ("namespace-delete",),
-    "queue": ("queue-item",),
 }

@@ -7,13 +7,29 @@ template tag `to` take. ?ref= names the branch on every page of a repository.
 
 from django.urls import path
 
+from codemem.accounts.values import Action
 from codemem.console.access import act, form, page
-from codemem.console.pages import dashboard, finding, repositories, signing, tokens
+from codemem.console.pages import (
+    consolidation,
+    dashboard,
+    failures,
+    finding,
+    handoffs,
+    memories,
+    memory,
+    queue,
+    repositories,
+    reviews,
+    sessions,
+    signing,
+    tokens,
+)
 
 app_name = "console"
 
 _N = "n/<str:namespace>"
 _R = "n/<str:namespace>/r/<str:repository>"
+_READ = Action.READ_MEMORY
 
 urlpatterns = [
     # --- The door ---
@@ -27,7 +43,50 @@ urlpatterns = [
     # --- A namespace ---
     path(_N, page(dashboard.show), name="namespace"),
     path(f"{_N}/repositories", form(repositories.index), name="repositories"),
+    path(f"{_N}/memories", page(memories.index, to=_READ), name="memories"),
+    path(f"{_N}/memories/timeline", page(memories.timeline, to=_READ), name="memory-timeline"),
+    path(f"{_N}/memories/new", form(memory.new, to=_READ), name="memory-new"),
+    path(f"{_N}/memories/merge", form(memory.merge, to=_READ), name="memory-merge"),
+    path(f"{_N}/memories/<uuid:memory_id>", page(memory.show, to=_READ), name="memory"),
+    path(f"{_N}/memories/<uuid:memory_id>/edit", form(memory.edit, to=_READ), name="memory-edit"),
+    path(
+        f"{_N}/memories/<uuid:memory_id>/split", form(memory.split, to=_READ), name="memory-split"
+    ),
+    path(f"{_N}/memories/<uuid:memory_id>/mark", act(memory.mark, to=_READ), name="memory-mark"),
+    path(f"{_N}/queue", form(queue.index, to=_READ), name="queue"),
+    path(f"{_N}/consolidation", form(consolidation.index, to=_READ), name="consolidation"),
+    path(
+        f"{_N}/consolidation/<uuid:run_id>",
+        page(consolidation.show, to=_READ),
+        name="consolidation-run",
+    ),
+    path(
+        f"{_N}/consolidation/<uuid:run_id>/undo",
+        act(consolidation.undo, to=_READ),
+        name="consolidation-undo",
+    ),
+    path(
+        f"{_N}/consolidation/<uuid:run_id>/cancel",
+        act(consolidation.cancel, to=_READ),
+        name="consolidation-cancel",
+    ),
+    path(f"{_N}/sessions", page(sessions.index, to=_READ), name="sessions"),
+    path(f"{_N}/sessions/<uuid:session_id>", page(sessions.show, to=_READ), name="session"),
+    path(f"{_N}/sessions/<uuid:session_id>/end", act(sessions.end, to=_READ), name="session-end"),
+    path(f"{_N}/handoffs", page(handoffs.index, to=_READ), name="handoffs"),
+    path(f"{_N}/handoffs/<uuid:handoff_id>", act(handoffs.change, to=_READ), name="handoff-change"),
+    path(f"{_N}/work", form(handoffs.work, to=_READ), name="work"),
+    path(f"{_N}/work/<uuid:item_id>", act(handoffs.change_work, to=_READ), name="work-change"),
+    path(f"{_N}/failures", page(failures.index, to=_READ), name="failures"),
+    path(f"{_N}/reviews", page(reviews.index, to=Action.READ_GRAPH), name="reviews"),
+    path(f"{_N}/reviews/<uuid:review_id>", page(reviews.show, to=Action.READ_GRAPH), name="review"),
+    path(
+        f"{_N}/reviews/<uuid:review_id>/dismiss",
+        act(reviews.dismiss, to=Action.READ_GRAPH),
+        name="review-dismiss",
+    ),
     # --- A repository ---
     path(_R, page(repositories.show), name="repository"),
+    path(f"{_R}/reviews", page(reviews.index, to=Action.READ_GRAPH), name="repository-reviews"),
     path(f"{_R}/index", act(repositories.request_index), name="repository-index"),
 ]

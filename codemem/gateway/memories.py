@@ -9,7 +9,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from codemem.accounts.values import Action
 from codemem.gateway import scope as scopes
 from codemem.gateway.tool import Arguments, Call, Result
-from graph import queries as graph
 from memory import queries, services
 from memory.anchors import Citation, citation
 from memory.services import AnchorValue, DraftAnchor
@@ -134,12 +133,7 @@ def drafted_anchors(
 ) -> list[DraftAnchor]:
     """Return the anchors of a call, looked up in the code; raise AnchorInvalid."""
     citations = [one.citation for one in cited]
-    if not citations or repository_id is None:
-        return services.drafted(citations, repository_id=repository_id)
-    ref = graph.get_ref_state(repository_id=repository_id, ref=branch or None)
-    if not ref.is_indexed:
-        ref = graph.get_ref_state(repository_id=repository_id, ref=None)
-    return services.drafted(citations, repository_id=repository_id, ref=ref)
+    return services.drafted_on(citations, repository_id=repository_id, branch=branch)
 
 
 def anchor_views(anchors: Sequence[AnchorValue]) -> list[AnchorView] | None:

@@ -117,12 +117,20 @@ def keep_review(*, record_id: UUID, head_commit: str, reviewed: Reviewed, now: d
         kept.save()
 
 
-def dismiss(*, review: ReviewRecord, key: str, actor: str, reason: str, now: datetime) -> None:
-    """Close a remark because a member says so; raise RemarkUnknown."""
+def dismiss(
+    *,
+    review: ReviewRecord,
+    key: str,
+    actor: str,
+    reason: str,
+    now: datetime,
+    via: str = "api",
+) -> None:
+    """Close a remark because a member says so, by which way; raise RemarkUnknown."""
     _require_remark(review, key)
     with transaction.atomic():
         kept = _locked(review.pk)
-        kept.dismissals[key] = _kept_dismissal(by=actor, via="api", reason=reason, now=now)
+        kept.dismissals[key] = _kept_dismissal(by=actor, via=via, reason=reason, now=now)
         kept.save(update_fields=["dismissals"])
         _audit(kept, "review.dismiss", actor=actor, key=key, detail={"reason": reason})
 

@@ -114,6 +114,21 @@ def drafted(
     ]
 
 
+def drafted_on(
+    citations: Sequence[Citation], *, repository_id: UUID | None, branch: str
+) -> list[DraftAnchor]:
+    """Return anchors for what is cited on a branch, or on the default one where that is unknown.
+
+    Raise AnchorInvalid.
+    """
+    if not citations or repository_id is None:
+        return drafted(citations, repository_id=repository_id)
+    ref = graph_queries.get_ref_state(repository_id=repository_id, ref=branch or None)
+    if not ref.is_indexed:
+        ref = graph_queries.get_ref_state(repository_id=repository_id, ref=None)
+    return drafted(citations, repository_id=repository_id, ref=ref)
+
+
 def anchor_memory(
     memory: Memory, drafts: Sequence[DraftAnchor], *, actor: str, now: datetime
 ) -> int:

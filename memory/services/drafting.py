@@ -27,7 +27,7 @@ MAXIMUM_SUPERSEDED: Final = 5
 EVIDENCE_KINDS: Final = ("commit", "file", "url", "command", "tool_use", "memory")
 # The mark of a text that gives orders, where a namespace keeps those.
 ORDERS_TAG: Final = "gives-orders"
-SOURCES: Final = ("tool", "hook", "import", "consolidation", "bootstrap")
+SOURCES: Final = ("tool", "hook", "import", "consolidation", "bootstrap", "console")
 
 _PRIVATE_TYPES: Final = frozenset({MemoryType.PREFERENCE, MemoryType.STYLE, MemoryType.HABIT})
 # What one session is about. Everything else was learned for the next ones, and a question stays

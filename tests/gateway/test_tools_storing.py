@@ -5,8 +5,8 @@ from uuid import UUID
 
 import pytest
 
-from codemem.gateway.tools.storing import _citation as citation_of_text
 from memory import queries
+from memory.anchors import read_citation as citation_of_text
 from memory.values import StoredMemory
 from tests import factories
 from tests.gateway import surfaces

@@ -1,7 +1,6 @@
 """Tools by which a memory comes to be: store one, store several."""
 
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,7 +16,7 @@ from codemem.gateway.cited import MemoryId
 from codemem.gateway.errors import ArgumentsInvalid, register
 from codemem.gateway.tool import Arguments, Call, Result, Toolset, sentence_of, tool
 from memory import services
-from memory.anchors import Citation, citation
+from memory.anchors import read_citation
 from memory.values import (
     ItemOutcome,
     MemoryType,
@@ -40,7 +39,6 @@ Tag = Annotated[str, Field(min_length=1, max_length=100)]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 _MOST_ITEMS = 20
-_LINES = re.compile(r"(?:file:)?(?P<path>[^:]+):(?P<first>\d{1,9})(?:-(?P<last>\d{1,9}))?")
 
 
 class Part(BaseModel):
@@ -246,7 +244,7 @@ def _new_memory(
         alternatives=[part.model_dump() for part in arguments.alternatives],
         acceptance_criteria=arguments.acceptance_criteria,
         evidence=[part.model_dump(exclude_none=True) for part in arguments.evidence],
-        citations=[_citation(part) for part in arguments.anchors],
+        citations=[read_citation(part) for part in arguments.anchors],
         tags=arguments.tags,
         importance=arguments.importance,
         confidence=arguments.confidence,
@@ -264,19 +262,6 @@ def _new_memory(
         session_id=arguments.session_id,
         idempotency_key=arguments.idempotency_key,
     )
-
-
-def _citation(text: str) -> Citation:
-    """Return what an anchor in one word cites; raise AnchorInvalid."""
-    place, _, commit = text.partition("@") if not text.startswith("pkg:") else (text, "", "")
-    if place.startswith("sym:"):
-        return citation(symbol=place, commit=commit)
-    if place.startswith("pkg:"):
-        return citation(package=place)
-    if lines := _LINES.fullmatch(place):
-        first, last = int(lines["first"]), int(lines["last"] or lines["first"])
-        return citation(path=lines["path"], start_line=first, end_line=last, commit=commit)
-    return citation(path=place.removeprefix("file:"), commit=commit)
 
 
 def _item_or_reason(

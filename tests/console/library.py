@@ -1,0 +1,270 @@
+"""A namespace with something on every page of the library, and text that nobody should obey."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django.utils import timezone
+
+from codemem.accounts.models import Namespace, User
+from graph.models import Repository
+from indexing.models import ReviewRecord
+from indexing.posting.values import Level, RemarkKind
+from memory.baton import Baton
+from memory.consolidation import runs
+from memory.handoffs import write_handoff
+from memory.models import Checkpoint, Injection, Observation, Session
+from memory.services import associate, propose, store_memory
+from memory.values import RelationshipKind
+from memory.work_items import WorkTexts, open_item
+from tests import factories
+
+HOSTILE = (
+    "<script>alert(1)</script> <img src=x onerror=alert(2)> [here](javascript:alert(3))"
+    ' "><b>bold</b> {{ 7|add:7 }} **stars**'
+)
+PRIVATE = "Walter alone knows that the vault is blue."
+SESSION = "Walter's quiet session about the ledger"
+KEY = "0123456789ab"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Told:
+    """The ids that tests go to."""
+
+    shared: UUID
+    private: UUID
+    chained: UUID
+    proposal: UUID
+    private_proposal: UUID
+    session: UUID
+    shared_session: UUID
+    handoff: UUID
+    work: UUID
+    run: UUID
+    review: UUID
+
+
+def tell(namespace: Namespace, repository: Repository, writer: User, maintainer: User) -> Told:
+    """Make one of everything, as the writer; what is private is theirs."""
+    now = timezone.now()
+    shared = _store(namespace, writer, HOSTILE, repository_id=repository.pk, rationale=HOSTILE)
+    private = _store(namespace, writer, PRIVATE, visibility="private", tags=["vault"])
+    chained = _store(namespace, writer, "Charges are rounded half up.", is_distinct=True)
+    associate(
+        caller=factories.caller_of(writer),
+        repository_id=None,
+        source_id=str(chained),
+        target_id=str(shared),
+        kind=RelationshipKind.DERIVED_FROM,
+        now=now,
+    )
+    quiet, loud = (
+        _session(namespace, repository, writer, title, is_shared=is_shared)
+        for title, is_shared in ((SESSION, False), (f"Shared {HOSTILE}", True))
+    )
+    handoff = write_handoff(
+        caller=factories.caller_of(writer),
+        namespace_id=namespace.pk,
+        baton=Baton(summary="The refunds wait in a drawer.", next_steps=("Write tests.",)),
+        is_shared=True,
+        now=now,
+    )
+    work = open_item(
+        caller=factories.caller_of(writer),
+        namespace_id=namespace.pk,
+        texts=WorkTexts(title="Walter's secret rewrite", goal="Nobody knows."),
+        now=now,
+    )
+    (run,) = runs.request(
+        caller=factories.caller_of(maintainer),
+        namespace_id=namespace.pk,
+        cycles=["decay"],
+        is_dry=False,
+        now=now,
+    )
+    runs.execute(run_id=run, now=now)
+    return Told(
+        shared=shared,
+        private=private,
+        chained=chained,
+        proposal=_propose(namespace, shared, "Nobody asks for it."),
+        private_proposal=_propose(namespace, private, "The vault is red now."),
+        session=quiet,
+        shared_session=loud,
+        handoff=handoff.id,
+        work=work.id,
+        run=run,
+        review=_review(repository, shared, private),
+    )
+
+
+def _store(namespace: Namespace, writer: User, content: str, **changes: Any) -> UUID:
+    outcome = store_memory(
+        caller=factories.caller_of(writer),
+        namespace_id=namespace.pk,
+        content=content,
+        memory_type="decision",
+        now=timezone.now(),
+        **changes,
+    )
+    return outcome.memory.id
+
+
+def _propose(namespace: Namespace, memory_id: UUID, reason: str) -> UUID:
+    item = propose(
+        namespace_id=namespace.pk,
+        kind="forget",
+        memory_ids=[memory_id],
+        proposal={"operation": "retire", "arguments": {}},
+        reason=reason,
+        confidence=0.7,
+        proposed_by="forget",
+        now=timezone.now(),
+    )
+    assert item is not None
+    return item.pk
+
+
+def _session(
+    namespace: Namespace, repository: Repository, user: User, title: str, *, is_shared: bool
+) -> UUID:
+    now = timezone.now()
+    session = Session.objects.create(
+        namespace=namespace,
+        repository=repository,
+        user=user,
+        agent="claude-code",
+        client_session_id=f"session-{is_shared}",
+        title=title[:200],
+        is_shared=is_shared,
+        started_at=now - timedelta(hours=1),
+        last_event_at=now,
+        prompts=1,
+        failures=1,
+    )
+    place = {"session": session, "namespace": namespace}
+    for number, (kind, content, is_failure) in enumerate(
+        (("prompt", f"{title} {HOSTILE}", False), ("tool_failure", "TypeError: total", True))
+    ):
+        Observation.objects.create(
+            **place,
+            key=str(number),
+            kind=kind,
+            tier="S",
+            tool="Bash" if is_failure else "",
+            command="pytest -q" if is_failure else "",
+            paths=["src/money.py"] if is_failure else [],
+            content=content,
+            is_failure=is_failure,
+            tokens=" ".join(content.lower().split()),
+            happened_at=now,
+            received_at=now,
+        )
+    Checkpoint.objects.create(**place, origin="agent", summary=f"Half of {title}", created_at=now)
+    Injection.objects.create(
+        **place, event="prompt", kind="rule", reason=f"because of {title}"[:300], shown_at=now
+    )
+    return session.pk
+
+
+def _review(repository: Repository, shared: UUID, private: UUID) -> UUID:
+    now = timezone.now()
+    record = ReviewRecord.objects.create(
+        repository=repository,
+        subject="github:7",
+        forge="github",
+        number=7,
+        url="https://git.example/acme/app/pull/7",
+        title=HOSTILE,
+        head_commit="a" * 40,
+        base_commit="b" * 40,
+        indexed_commit="b" * 40,
+        request={"ref": "main"},
+        answer=ANSWER | {"memories": [{"id": str(shared)}, {"id": str(private)}]},
+        remarks=[
+            {
+                "key": KEY,
+                "kind": RemarkKind.MISSING,
+                "level": Level.WARNING,
+                "path": "tests/test_money.py",
+                "line": None,
+                "message": f"Perhaps forgotten (71% likely): {HOSTILE}",
+                "probability": 0.71,
+            }
+        ],
+        risk_level="medium",
+        risk_score=41.5,
+        pushes=[{"commit": "a" * 40, "at": now.isoformat(), "level": "medium", "score": 41.5}],
+        runs=1,
+        created_at=now,
+        reviewed_at=now,
+        posting="posted",
+        comment_url="javascript:alert(4)",
+    )
+    return record.pk
+
+
+ANSWER: dict[str, Any] = {
+    "risk": {
+        "score": 41.5,
+        "level": "medium",
+        "parts": [
+            {
+                "name": "centrality",
+                "value": 0.8,
+                "weight": 0.3,
+                "points": 24.0,
+                "reason": HOSTILE,
+            },
+            {"name": "tests", "value": 0.5, "weight": 0.35, "points": 17.5, "reason": "untested"},
+        ],
+    },
+    "changed_symbols": [
+        {
+            "id": "sym:src/money.py#total",
+            "kind": "function",
+            "path": "src/money.py",
+            "start_line": 1,
+            "end_line": 4,
+            "status": "modified",
+            "visibility": "public",
+            "signature": "def total(values, *, places)",
+            "old_signature": "def total(values)",
+            "signature_changed": True,
+            "dependents": 2,
+            "rank_percentile": 0.93,
+            "is_tested": False,
+        }
+    ],
+    "dependents": [
+        {
+            "id": f"sym:src/{name}.py#{name}",
+            "kind": "function",
+            "path": f"src/{name}.py",
+            "depth": depth,
+            "confidence": 0.9,
+            "rank_percentile": 0.5,
+            "uses": [
+                {
+                    "changed": "sym:src/money.py#total",
+                    "relationship": "CALLS",
+                    "line": 3,
+                    "confidence": 0.9,
+                }
+            ]
+            if depth == 1
+            else None,
+        }
+        for name, depth in (("invoice", 1), ("report", 1), ("mail", 2))
+    ],
+    "tests": [
+        {"id": "sym:tests/test_money.py#test_total", "path": "tests/test_money.py", "depth": 1}
+    ],
+    "files": [{"path": "src/money.py", "status": "modified", "lines_added": 3, "lines_removed": 1}],
+    "affected_files": [{"path": "src/invoice.py", "dependents": 1}],
+    "affected_modules": [{"path": "src", "dependents": 3}],
+    "totals": {"changed_symbols": 1, "dependents": 3, "tests": 1, "files": 1, "affected_files": 3},
+    "notes": ["One file was not read."],
+}
