@@ -68,6 +68,7 @@ urlpatterns = [
     # How a client is connected, as data.
     path("setup", setup.index),
     path("setup/codemem-hook", setup.shim),
+    path("setup/codemem_review.py", setup.review_script),
     path("setup/<str:client>", setup.show),
     # Git hosts tell of pushes.
     path("webhooks/<str:provider>/<uuid:repository_id>", webhooks.receive),

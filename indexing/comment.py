@@ -7,13 +7,14 @@ so that is where they stand; prose that may hold some of them is escaped.
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from graph.impact import RiskLevel
 from graph.values import EdgeKind, NodeKind
 from indexing.changes import SymbolStatus
 from indexing.missing.values import MissingChange
+from indexing.remarks import KEY_PATTERN, Dismissal, Remark, Ticks
 from indexing.values import (
     MEMORY_CHARACTERS,
     ChangedSymbol,
@@ -37,6 +38,12 @@ _NOTES_SHOWN: Final = 8
 _NAME_CHARACTERS: Final = 120
 _NOTE_CHARACTERS: Final = 250
 _SHOWN_SHA: Final = 12
+
+MOST_CHARACTERS: Final = 60_000
+"""What a comment has at most: GitHub takes 65,536 characters, Gitea and GitLab take more."""
+
+_FOLD_END: Final = "</details>"
+_CUT: Final = "\n\nThe rest was left out: the comment is as long as the host allows."
 
 _VERBS: Final = {
     EdgeKind.CALLS: "calls",
@@ -63,7 +70,129 @@ def comment_of(review: Review, *, repository: str, ref: str) -> str:
     return "\n\n".join(section for section in sections if section) + "\n"
 
 
+def posted_comment_of(
+    review: Review,
+    *,
+    repository: str,
+    ref: str,
+    head_commit: str,
+    remarks: Sequence[Remark],
+    dismissals: Mapping[str, Dismissal],
+) -> str:
+    """Return the comment of a pull request: what to look at, with boxes to tick; the rest folded.
+
+    Who ticks a box dismisses the remark, and hosts let only those do so who may edit the comment.
+    """
+    unticked = [one for one in remarks if one.key not in dismissals]
+    ticked = [one for one in remarks if one.key in dismissals]
+    sections = (
+        MARKER,
+        _headline(review),
+        _remarks(unticked),
+        _memories(review.memories),
+        _folded(review),
+        _dismissed(ticked),
+        _scope(review, repository=repository, ref=ref, head_commit=head_commit),
+    )
+    return fit("\n\n".join(section for section in sections if section) + "\n")
+
+
+def quiet_comment_of(
+    *,
+    repository: str,
+    head_commit: str,
+    remarks: Sequence[Remark],
+    dismissals: Mapping[str, Dismissal],
+) -> str:
+    """Return what an earlier comment becomes when a later push leaves nothing to say."""
+    ticked = [one for one in remarks if one.key in dismissals]
+    settled = f"What was said here before is settled as of {code(head_commit[:_SHOWN_SHA])}"
+    sections = (
+        MARKER,
+        "### codemem: nothing to point out",
+        f"{settled} of {code(repository)}.",
+        _dismissed(ticked),
+    )
+    return fit("\n\n".join(section for section in sections if section) + "\n")
+
+
+def is_quiet(
+    review: Review, *, remarks: Sequence[Remark], dismissals: Mapping[str, Dismissal]
+) -> bool:
+    """Tell whether a review has nothing that is worth interrupting somebody for."""
+    return (
+        all(remark.key in dismissals for remark in remarks)
+        and not review.memories.total
+        and review.risk.level in {RiskLevel.NONE, RiskLevel.LOW}
+    )
+
+
+def ticks_in(comment: str) -> Ticks:
+    """Return which boxes of a comment are not as they were written."""
+    boxes = [(match[1] != " ", match[2], match[3]) for match in _BOX.finditer(comment)]
+    return Ticks(
+        dismissed=tuple(key for is_ticked, key, was in boxes if is_ticked and was == "open"),
+        restored=tuple(key for is_ticked, key, was in boxes if not is_ticked and was != "open"),
+    )
+
+
+def fit(comment: str, *, limit: int = MOST_CHARACTERS) -> str:
+    """Return a comment that is no longer than a host takes, cut after a whole line."""
+    if len(comment) <= limit:
+        return comment
+    room = limit - len(_CUT) - len(_FOLD_END) - 2
+    kept = comment[:room].rpartition("\n")[0] or comment[:room]
+    is_open = kept.count("<details>") > kept.count(_FOLD_END)
+    return kept + (f"\n\n{_FOLD_END}" if is_open else "") + _CUT
+
+
 # --- Sections ----------------------------------------------------------------------------------
+
+
+def _remarks(remarks: Sequence[Remark]) -> str:
+    if not remarks:
+        return ""
+    title = "**Worth a look** (tick what does not matter, and it is not said again)"
+    return "\n".join([title, "", *(_box(remark, is_ticked=False) for remark in remarks)])
+
+
+def _dismissed(remarks: Sequence[Remark]) -> str:
+    if not remarks:
+        return ""
+    lines = [_box(remark, is_ticked=True) for remark in remarks]
+    return _fold(f"{len(remarks):,} dismissed", "\n".join(lines))
+
+
+def _box(remark: Remark, *, is_ticked: bool) -> str:
+    mark = "x" if is_ticked else " "
+    # How it was written stands beside it, so that a box which somebody changed can be told.
+    state = "dismissed" if is_ticked else "open"
+    key = f"<!-- codemem:{remark.key}:{state} -->"
+    return f"- [{mark}] {code(remark.path)}: {prose(remark.message)} {key}"
+
+
+def _folded(review: Review) -> str:
+    parts = (
+        _changed_symbols(review.changed_symbols),
+        _dependents(review),
+        _tests(review.tests),
+        _notes(review.notes),
+    )
+    content = "\n\n".join(part for part in parts if part)
+    if not content:
+        return ""
+    counts = (
+        (review.changed_symbols.total, "changed symbol"),
+        (review.direct_dependents, "direct dependent"),
+        (review.tests.total, "test"),
+    )
+    summary = ", ".join(_count(number, noun) for number, noun in counts if number)
+    return _fold(summary or "What was not seen", content)
+
+
+def _fold(summary: str, content: str) -> str:
+    # Without the empty lines hosts would show the Markdown inside as it is.
+    return f"<details><summary>{summary}</summary>\n\n{content}\n\n{_FOLD_END}"
 
 
 def _headline(review: Review) -> str:
@@ -71,7 +200,7 @@ def _headline(review: Review) -> str:
     if risk.level is RiskLevel.NONE:
         return "### codemem: no risk found\n\nNothing changed that other code could notice."
     parts = " · ".join(
-        f"{part.name} {part.points:.0f} ({part.reason})" for part in risk.parts if part.value
+        f"{part.name} {part.points:.0f} ({prose(part.reason)})" for part in risk.parts if part.value
     )
     return f"### codemem: {risk.level} risk, {risk.score:.0f} of 100\n\n{parts or 'no reason'}"
 
@@ -203,11 +332,12 @@ def _notes(notes: tuple[str, ...]) -> str:
     return "\n".join(["**What was not seen**", "", *lines])
 
 
-def _scope(review: Review, *, repository: str, ref: str) -> str:
+def _scope(review: Review, *, repository: str, ref: str, head_commit: str = "") -> str:
+    head = f" {code(head_commit[:_SHOWN_SHA])}" if head_commit else ""
     base = f" from base {code(review.base_commit[:_SHOWN_SHA])}" if review.base_commit else ""
     indexed = code(review.indexed_commit[:_SHOWN_SHA])
     return (
-        f"Reviewed{base} against {code(repository)}, {code(ref)} as indexed at {indexed}."
+        f"Reviewed{head}{base} against {code(repository)}, {code(ref)} as indexed at {indexed}."
         " The risk is a judgment by fixed weights, not yet calibrated."
     )
 
@@ -225,6 +355,10 @@ def _count(number: int, noun: str) -> str:
 # --- Data --------------------------------------------------------------------------------------
 
 _BACKTICKS: Final = re.compile(r"`+")
+# A browser ends lines with CR LF when somebody ticks a box.
+_BOX: Final = re.compile(
+    rf"^- \[([ xX])\] .*<!-- codemem:({KEY_PATTERN}):(open|dismissed) -->[ \t]*\r?$", re.MULTILINE
+)
 # What Markdown and HTML act on, and the letters before which hosts look for a mention (@), a
 # reference (#1, !1, $1, %1, ~label, &1, ^alert, GH-1), an address (http://, www.) or a smiley.
 _SPECIAL: Final = re.compile(r"[\\`*_{}\[\]()<>|+=\"'@#!$%~&^:-]|(?<=www)\.", re.IGNORECASE)

@@ -8,8 +8,8 @@ POST /reviews/<id>/posting      says what became of the comment
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Final, Literal
+from dataclasses import replace
+from typing import Any, Final, Literal
 from uuid import UUID
 
 from django.conf import settings
@@ -18,6 +18,7 @@ from ninja import Router, Status
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from codemem.accounts.values import Action, Caller
+from codemem.client.version import VERSION
 from codemem.gateway import body, tool
 from codemem.gateway.errors import ArgumentsInvalid, NotFound, register
 from codemem.gateway.rest import ErrorView, bearer, call_of
@@ -25,9 +26,10 @@ from codemem.gateway.tool import Call, Result
 from codemem.gateway.tools.review import ReviewArguments, Reviewed, ReviewResult, review_of
 from indexing.comment import comment_of
 from indexing.posting import queries, services
-from indexing.posting.remarks import remarks_of
-from indexing.posting.values import NOTHING_DISMISSED, Dismissal, Forge, Remark, Subject
-from indexing.values import Listing
+from indexing.posting.formats import code_quality_of, sarif_of
+from indexing.posting.text import ReviewText, text_of
+from indexing.posting.values import Forge, Subject
+from indexing.remarks import NOTHING_DISMISSED, Dismissal, Remark, Ticks, remarks_of
 
 register({services.RemarkUnknown: ("not_found", 404)})
 
@@ -60,6 +62,9 @@ class PostedArguments(ReviewArguments):
     restored: list[str] = Field(
         [], max_length=_MOST_KEYS, description="Keys of remarks whose ticks were taken out."
     )
+    formats: list[Literal["sarif", "code_quality"]] = Field(
+        [], max_length=2, description="Reports of the remarks to answer with."
+    )
     omitted_files: int = Field(
         0, ge=0, le=10**7, description="Files of the change that the diff leaves out for its size."
     )
@@ -87,12 +92,20 @@ class RecordView(Result):
 
 
 class PostedReview(Result):
-    """A review as an agent gets it, as a comment of a pull request, and as single remarks."""
+    """A review as an agent gets it, as text, as single remarks, and as the comment to post.
+
+    `comment` is there for what has a record. When `is_quiet`, nothing in it is worth a comment of
+    its own: it is what an earlier comment becomes.
+    """
 
     review: ReviewResult
     markdown: str
     remarks: list[RemarkView]
+    comment: str | None = None
+    is_quiet: bool | None = None
     record: RecordView | None = None
+    sarif: dict[str, Any] | None = None
+    code_quality: list[dict[str, Any]] | None = None
 
 
 class Posted(BaseModel):
@@ -107,38 +120,41 @@ class Posted(BaseModel):
     error: str = Field("", max_length=2000)
 
 
-@dataclass(frozen=True, slots=True)
-class _Shown:
-    """A review with its remarks, and the comments of it: to post, and to keep."""
-
-    reviewed: Reviewed
-    remarks: tuple[Remark, ...]
-    markdown: str
-
-
 def _review(call: Call, arguments: PostedArguments) -> PostedReview:
     subject = _subject(arguments)
     if subject is None:
-        shown = _shown(review_of(call, _plain(arguments)))
-        return _posted(shown, NOTHING_DISMISSED)
+        return _answer(_reviewed(call, arguments), arguments, NOTHING_DISMISSED)
     # What is posted is for everybody who reads the pull request: nobody's private memories.
-    reviewed = review_of(replace(call, caller=_public(call.caller)), _plain(arguments))
+    reviewed = _reviewed(replace(call, caller=_public(call.caller)), arguments)
     opened = services.open_review(
         repository_id=reviewed.place.repository.id,
         subject=subject,
-        ticks=services.Ticks(dismissed=arguments.dismissed, restored=arguments.restored),
+        ticks=Ticks(dismissed=arguments.dismissed, restored=arguments.restored),
         requested_by=call.caller.username,
         now=call.now,
     )
-    shown = _shown(reviewed)
+    text = text_of(
+        reviewed.review,
+        repository=reviewed.name,
+        ref=reviewed.code.ref,
+        head_commit=subject.head_commit,
+        dismissals=opened.dismissals,
+    )
     services.keep_review(
         record_id=opened.id,
         head_commit=subject.head_commit,
-        reviewed=_kept(shown, arguments),
+        reviewed=_kept(reviewed, text, arguments),
         now=call.now,
     )
-    record = RecordView(id=opened.id, posting=opened.posting, comment_id=opened.comment_id)
-    return _posted(shown, opened.dismissals, record=record)
+    return _answer(reviewed, arguments, opened.dismissals).model_copy(
+        update={
+            "comment": text.comment,
+            "is_quiet": text.is_quiet,
+            "record": RecordView(
+                id=opened.id, posting=opened.posting, comment_id=opened.comment_id
+            ),
+        }
+    )
 
 
 # The tool's own way to be validated, timed, counted and to fail; only the answer says more.
@@ -226,46 +242,36 @@ def _subject(arguments: PostedArguments) -> Subject | None:
     )
 
 
-def _plain(arguments: PostedArguments) -> ReviewArguments:
-    return ReviewArguments.model_validate(
-        arguments.model_dump(include=set(ReviewArguments.model_fields))
-    )
-
-
 def _public(caller: Caller) -> Caller:
     return replace(caller, user_id=_NOBODY)
 
 
-def _shown(reviewed: Reviewed) -> _Shown:
-    remarks = remarks_of(reviewed.review)
-    return _Shown(reviewed=reviewed, remarks=remarks, markdown=_comment(reviewed))
+def _reviewed(call: Call, arguments: PostedArguments) -> Reviewed:
+    """Review the diff; what the job left out of it is among what was not seen."""
+    plain = arguments.model_dump(include=set(ReviewArguments.model_fields))
+    reviewed = review_of(call, ReviewArguments.model_validate(plain))
+    if not arguments.omitted_files:
+        return reviewed
+    files = f"{arguments.omitted_files:,} file{'s' * (arguments.omitted_files > 1)}"
+    note = f"The change is too large to send whole: {files} left out, the largest first."
+    found = reviewed.review
+    return replace(reviewed, review=replace(found, notes=(note, *found.notes)))
 
 
-def _comment(reviewed: Reviewed, *, without_memories: bool = False) -> str:
+def _kept(reviewed: Reviewed, text: ReviewText, arguments: PostedArguments) -> services.Reviewed:
     review = reviewed.review
-    if without_memories:
-        review = replace(review, memories=Listing(items=(), total=0))
-    return comment_of(
-        review,
-        repository=f"{reviewed.place.namespace.name}/{reviewed.place.repository.name}",
-        ref=reviewed.code.ref,
-    )
-
-
-def _kept(shown: _Shown, arguments: PostedArguments) -> services.Reviewed:
-    review = shown.reviewed.review
     return services.Reviewed(
         request={
             "base": arguments.base,
-            "ref": shown.reviewed.code.ref,
+            "ref": reviewed.code.ref,
             "depth": arguments.depth,
             "budget_tokens": arguments.budget_tokens,
             "diff_bytes": len(arguments.diff.encode("utf-8", "surrogatepass")),
             "omitted_files": arguments.omitted_files,
         },
-        answer=shown.reviewed.result.model_dump(mode="json", exclude_none=True, by_alias=True),
-        remarks=shown.remarks,
-        comment=_comment(shown.reviewed, without_memories=True),
+        answer=reviewed.result.model_dump(mode="json", exclude_none=True, by_alias=True),
+        remarks=text.remarks,
+        comment=text.kept_comment,
         base_commit=review.base_commit,
         indexed_commit=review.indexed_commit,
         risk_level=review.risk.level,
@@ -273,14 +279,17 @@ def _kept(shown: _Shown, arguments: PostedArguments) -> services.Reviewed:
     )
 
 
-def _posted(
-    shown: _Shown, dismissals: Mapping[str, Dismissal], *, record: RecordView | None = None
+def _answer(
+    reviewed: Reviewed, arguments: PostedArguments, dismissals: Mapping[str, Dismissal]
 ) -> PostedReview:
+    remarks = remarks_of(reviewed.review)
+    formats = arguments.formats
     return PostedReview(
-        review=shown.reviewed.result,
-        markdown=shown.markdown,
-        remarks=[_remark(one, is_dismissed=one.key in dismissals) for one in shown.remarks],
-        record=record,
+        review=reviewed.result,
+        markdown=comment_of(reviewed.review, repository=reviewed.name, ref=reviewed.code.ref),
+        remarks=[_remark(one, is_dismissed=one.key in dismissals) for one in remarks],
+        sarif=sarif_of(remarks, dismissals, version=VERSION) if "sarif" in formats else None,
+        code_quality=code_quality_of(remarks, dismissals) if "code_quality" in formats else None,
     )
 
 

@@ -48,6 +48,13 @@ def shim(_request: HttpRequest) -> HttpResponse:
     return HttpResponse(_shim_text(), content_type="text/x-shellscript; charset=utf-8")
 
 
+@require_GET
+def review_script(_request: HttpRequest) -> HttpResponse:
+    """Return the program by which a CI job has its pull request reviewed: of this version."""
+    script = settings.ROOT / "deploy" / "ci" / "codemem_review.py"
+    return HttpResponse(script.read_text(), content_type="text/x-python; charset=utf-8")
+
+
 def _setup(name: str, *, scope: str) -> dict[str, Any]:
     client = templates.client_named(name)
     if client is None:

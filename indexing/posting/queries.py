@@ -8,7 +8,7 @@ from django.db.models import QuerySet
 from codemem.accounts.values import Action, Caller
 from graph import queries as graph
 from indexing.models import ReviewRecord
-from indexing.posting.values import Dismissal
+from indexing.remarks import Dismissal
 
 
 def visible_reviews(*, caller: Caller) -> QuerySet[ReviewRecord]:

@@ -5,7 +5,7 @@ who may edit it, or by the right DISMISS_FINDING.
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -19,8 +19,8 @@ from codemem.accounts.services import record as audit
 from graph.models import Repository
 from indexing.models import ReviewRecord
 from indexing.posting.queries import dismissals_in
-from indexing.posting.remarks import KEY_PATTERN
-from indexing.posting.values import Dismissal, Remark, Subject
+from indexing.posting.values import Subject
+from indexing.remarks import KEY_PATTERN, Dismissal, Remark, Ticks
 
 _MOST_DISMISSALS: Final = 500
 _PUSHES_KEPT: Final = 100
@@ -44,14 +44,6 @@ class Reviewed:
     indexed_commit: str
     risk_level: str
     risk_score: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ticks:
-    """Which remarks somebody ticked in the comment, and which ticks were taken out again."""
-
-    dismissed: Collection[str] = ()
-    restored: Collection[str] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

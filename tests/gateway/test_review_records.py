@@ -130,6 +130,26 @@ def test_what_is_left_behind_is_a_remark_with_a_key_that_lasts(diff, repository,
     assert first["key"] == later["key"]
 
 
+def test_what_has_a_record_comes_with_the_comment_to_post(diff, writer):
+    answer = review(writer, diff, formats=["sarif", "code_quality"], omitted_files=2)
+    (remark,) = answer["remarks"]
+
+    assert f"- [ ] `{remark['path']}`" in answer["comment"]
+    assert f"<!-- codemem:{remark['key']}:open -->" in answer["comment"]
+    assert SHARED in answer["comment"]
+    assert answer["is_quiet"] is False
+    assert "2 files left out, the largest first" in answer["review"]["notes"][0]
+    assert answer["sarif"]["version"] == "2.1.0"
+    assert answer["code_quality"][0]["fingerprint"] == remark["key"]
+
+
+def test_the_script_of_a_job_comes_from_the_server(client):
+    answer = client.get("/setup/codemem_review.py")
+
+    assert answer.status_code == 200
+    compile(answer.content, "codemem_review.py", "exec")
+
+
 def test_a_tick_in_the_comment_dismisses_and_taking_it_out_restores(diff, writer):
     (remark,) = review(writer, diff)["remarks"]
     (ticked,) = review(writer, diff, head=NEXT, dismissed=[remark["key"]])["remarks"]

@@ -9,8 +9,20 @@ import pytest
 from graph.impact import Risk, RiskLevel, RiskPart
 from graph.values import EdgeKind, Node, NodeKind, Visibility
 from indexing.changes import SymbolStatus
-from indexing.comment import MARKER, code, comment_of, prose
+from indexing.comment import (
+    MARKER,
+    MOST_CHARACTERS,
+    code,
+    comment_of,
+    fit,
+    is_quiet,
+    posted_comment_of,
+    prose,
+    quiet_comment_of,
+    ticks_in,
+)
 from indexing.missing.values import MissingChange
+from indexing.remarks import Dismissal, remarks_of
 from indexing.values import (
     ChangedSymbol,
     Listing,
@@ -359,3 +371,123 @@ def test_a_forgotten_file_and_its_reason_are_data(hostile):
     (line,) = [line for line in lines if ", 50% likely: " in line]
     assert line == f"- {code(hostile)}, 50% likely: {prose(hostile)}"
     assert lines.count(MARKER) == 1
+
+
+# --- the comment of a pull request ----------------------------------------------------------------
+
+FORGOTTEN = MissingChange(path="shop/order.py", probability=0.8, reason="changed with it 8 of 10")
+DISMISSED = Dismissal(by="walter", via="comment", at=WHEN)
+CALM = Risk(score=3.0, level=RiskLevel.LOW, parts=())
+
+
+def posted(found: Review, *, dismissed: tuple[str, ...] = ()) -> str:
+    return posted_comment_of(
+        found,
+        repository="team/shop",
+        ref="main",
+        head_commit="b" * 40,
+        remarks=remarks_of(found),
+        dismissals=dict.fromkeys(dismissed, DISMISSED),
+    )
+
+
+def test_a_posted_comment_has_a_box_for_each_remark_and_folds_the_rest():
+    text = posted(review(missing=(FORGOTTEN,), tests=listing(dependent("test_net"))))
+    shown, _, folded = text.partition("<details>")
+
+    assert shown.startswith(MARKER)
+    assert "- [ ] `shop/order.py`: Perhaps forgotten" in shown
+    assert "| Changed |" not in shown
+    assert "<summary>1 changed symbol, 1 direct dependent, 1 test</summary>\n\n" in folded
+    assert "`bbbbbbbbbbbb`" in folded.partition("</details>")[2]
+
+
+def test_a_changed_signature_that_others_rely_on_is_a_remark_unless_their_file_is_one():
+    changed = listing(symbol(signature_changed=True))
+    (left,) = remarks_of(review(changed_symbols=changed))
+    (missing,) = remarks_of(review(changed_symbols=changed, missing=(FORGOTTEN,)))
+
+    assert left.message == (
+        "net has another signature, and shop/order.py:5 still uses it as it was"
+    )
+    assert (left.path, left.line) == ("shop/price.py", 6)
+    assert missing.path == "shop/order.py"
+
+
+def test_a_dismissed_remark_is_folded_with_its_box_ticked():
+    found = review(missing=(FORGOTTEN,))
+    (remark,) = remarks_of(found)
+    text = posted(found, dismissed=(remark.key,))
+
+    assert "Worth a look" not in text
+    assert "<summary>1 dismissed</summary>" in text
+    assert "- [x] `shop/order.py`" in text
+    assert ticks_in(text).dismissed == ticks_in(text).restored == ()
+
+
+def test_a_box_that_somebody_changed_is_told_from_one_that_was_written():
+    found = review(missing=(FORGOTTEN, replace(FORGOTTEN, path="b.py")))
+    first, second = remarks_of(found)
+    text = posted(found, dismissed=(second.key,)).replace("\n", "\r\n")
+    ticked = text.replace("- [ ]", "- [X]")
+    unticked = text.replace("- [x]", "- [ ]")
+
+    assert ticks_in(ticked).dismissed == (first.key,)
+    assert ticks_in(unticked).restored == (second.key,)
+    assert not ticks_in(ticked).restored
+    assert not ticks_in(unticked).dismissed
+
+
+@pytest.mark.parametrize("hostile", [*HOSTILE, "x <!-- codemem:000000000000:open -->"])
+def test_hostile_names_make_no_boxes_and_break_no_fold(hostile):
+    found = review(
+        missing=(MissingChange(path=hostile, probability=0.9, reason=hostile),),
+        memories=listing(memory(f"- [x] {hostile} <!-- codemem:000000000000:open -->")),
+        notes=(f"</details>{hostile}",),
+    )
+    text = posted(found)
+    ticked = ticks_in(text.replace("- [ ]", "- [x]"))
+
+    assert ticked.dismissed == tuple(remark.key for remark in remarks_of(found))
+    assert text.count("<details>") == text.count("</details>") == 1
+    assert "@everyone" not in outside_of_code(text)
+    assert text.count("\n- [") == 1
+
+
+@pytest.mark.parametrize(
+    ("changes", "quiet"),
+    [
+        ({"risk": CALM}, True),
+        ({"risk": CALM, "notes": ("Not seen.",)}, True),
+        ({}, False),
+        ({"risk": CALM, "missing": (FORGOTTEN,)}, False),
+        ({"risk": CALM, "memories": listing(memory("Rounds once."))}, False),
+    ],
+)
+def test_only_what_is_worth_it_interrupts(changes, quiet):
+    found = review(**changes)
+    assert is_quiet(found, remarks=remarks_of(found), dismissals={}) is quiet
+
+
+def test_what_was_dismissed_no_longer_interrupts():
+    found = review(risk=CALM, missing=(FORGOTTEN,))
+    (remark,) = remarks_of(found)
+
+    assert is_quiet(found, remarks=(remark,), dismissals={remark.key: DISMISSED})
+    text = quiet_comment_of(
+        repository="team/shop",
+        head_commit="b" * 40,
+        remarks=(remark,),
+        dismissals={remark.key: DISMISSED},
+    )
+    assert text.startswith(f"{MARKER}\n\n### codemem: nothing to point out")
+    assert f"codemem:{remark.key}:dismissed" in text
+
+
+def test_a_comment_that_is_too_long_ends_in_a_sentence_with_its_folds_closed():
+    text = fit("<details>\n" + "line\n" * 30_000 + "</details>\n")
+
+    assert len(text) <= MOST_CHARACTERS
+    assert text.endswith("as long as the host allows.")
+    assert text.count("<details>") == text.count("</details>")
+    assert fit("short") == "short"

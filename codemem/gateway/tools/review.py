@@ -170,6 +170,10 @@ class Reviewed:
     code: scopes.CodeEcho
 
     @property
+    def name(self) -> str:
+        return f"{self.place.namespace.name}/{self.place.repository.name}"
+
+    @property
     def result(self) -> ReviewResult:
         return _result(self.review, self.place, self.code)
 

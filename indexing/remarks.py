@@ -4,12 +4,14 @@ What is here becomes a line with a box to tick in the comment, an annotation, a 
 Everything else that a review knows is to read, not to act on.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
 from hashlib import sha256
 from typing import Final
 
 from indexing.changes import SymbolStatus
-from indexing.posting.values import Dismissal, Level, Remark, RemarkKind
 from indexing.values import ChangedSymbol, Review, ReviewedDependent
 
 KEY_PATTERN: Final = r"[0-9a-f]{12}"
@@ -19,23 +21,63 @@ _LIKELY: Final = 0.5
 _KEY_CHARACTERS: Final = 12
 
 
+class Level(StrEnum):
+    """How much a remark matters; as annotations and SARIF have it."""
+
+    WARNING = "warning"
+    NOTICE = "notice"
+
+
+class RemarkKind(StrEnum):
+    """What a remark is about: the `rule` of SARIF and Code Quality."""
+
+    MISSING = "missing-change"
+    DEPENDENTS = "dependents-left-behind"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Remark:
+    """One thing in a pull request that somebody should look at, and may dismiss.
+
+    `key` is the same after every push while the thing is the same. `path` is where to look, `line`
+    is None where no line of it is meant.
+    """
+
+    key: str
+    kind: RemarkKind
+    level: Level
+    path: str
+    line: int | None
+    message: str
+    probability: float | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dismissal:
+    """That somebody said a remark does not matter. `via`: comment, api or console."""
+
+    by: str
+    via: str
+    at: datetime
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ticks:
+    """Which remarks somebody ticked in the comment, and which ticks were taken out again."""
+
+    dismissed: Collection[str] = ()
+    restored: Collection[str] = ()
+
+
+NOTHING_DISMISSED: Final[Mapping[str, Dismissal]] = {}
+
+
 def remarks_of(review: Review) -> tuple[Remark, ...]:
     """Return what a review remarks, what may be forgotten first; ten at most."""
     forgotten = tuple(_missing(review))
     named = frozenset(remark.path for remark in forgotten)
     return (*forgotten, *_left_behind(review, named))
-
-
-def open_remarks(
-    remarks: tuple[Remark, ...], dismissals: Mapping[str, Dismissal]
-) -> tuple[Remark, ...]:
-    return tuple(remark for remark in remarks if remark.key not in dismissals)
-
-
-def dismissed_remarks(
-    remarks: tuple[Remark, ...], dismissals: Mapping[str, Dismissal]
-) -> tuple[Remark, ...]:
-    return tuple(remark for remark in remarks if remark.key in dismissals)
 
 
 def key_of(kind: RemarkKind, *parts: str) -> str:
