@@ -10,7 +10,7 @@ from django.utils import timezone
 from codemem.accounts.models import Namespace, User
 from graph.models import Repository
 from indexing.models import ReviewRecord
-from indexing.posting.values import Level, RemarkKind
+from indexing.remarks import Level, RemarkKind
 from memory.baton import Baton
 from memory.consolidation import runs
 from memory.handoffs import write_handoff

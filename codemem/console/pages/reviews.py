@@ -15,7 +15,7 @@ from codemem.console.refusals import InputRefused, register
 from graph import queries as graph
 from indexing.posting import queries as reviews
 from indexing.posting import services
-from indexing.posting.values import Dismissal
+from indexing.remarks import Dismissal
 from memory import queries as memory
 from memory.values import StoredMemory
 
