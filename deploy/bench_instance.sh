@@ -3,13 +3,15 @@
 #
 #   . deploy/bench_instance.sh NAME      sets and exports what the application needs; $instance is the folder
 #
+# With keep_instance=yes what an earlier run left there stays.
+#
 # The figures are about these servers, not about what somebody's DATABASE_URL names.
 instance=$PWD/.local/$1
 
 deploy/server.sh setup >&2
 unset DATABASE_URL REDIS_URL DATABASE_ADMIN_URL
 deploy/services.sh down "$instance" >&2
-rm -rf "$instance/pg" "$instance/redis" "$instance/data"
+[ "${keep_instance:-no}" = yes ] || rm -rf "$instance/pg" "$instance/redis" "$instance/data"
 deploy/services.sh up "$instance" >&2
 trap 'deploy/services.sh down "$instance" >&2' EXIT
 set -a

@@ -15,9 +15,10 @@ from indexing.changes import FileChange, SymbolStatus
 from indexing.git import GitError, Mirror
 from indexing.languages import language_of
 from indexing.missing import knowledge, ranking, reasons
+from indexing.missing.documents import Scores
 from indexing.missing.knowledge import History, Place
 from indexing.missing.names import words_of
-from indexing.missing.together import Company
+from indexing.missing.together import Company, Likely
 from indexing.missing.values import (
     LEAST_PROBABILITY,
     MOST_SUGGESTIONS,
@@ -26,11 +27,16 @@ from indexing.missing.values import (
     Shown,
     ShownFile,
 )
-from indexing.missing.words import Scores, WordIndex, identifiers, weighted
+from indexing.missing.words import WordIndex, identifiers, parts, weighted
 
 _NO_PROGRAM: Final = frozenset({"markdown", "yaml", "hcl"})
 _COMMON: Final = 0.2
 """A word that a larger share of all files holds is no reason to name one."""
+# A word that few files hold, or a small share of them, says most about these.
+_RARE: Final = 3
+_RARE_SHARE: Final = 0.05
+# Reciprocal ranks, as in rank fusion: the first counts a third more than the second.
+_RANK_OFFSET: Final = 3
 
 
 def find_missing(
@@ -82,24 +88,29 @@ def shown_by(changes: Sequence[FileChange], *, dependents: Mapping[str, int]) ->
     """Return what a diff shows; `dependents` counts those of each path that is not in it."""
     added, removed, context = Counter[str](), Counter[str](), Counter[str]()
     redefined: set[str] = set()
+    files = []
     for change in changes:
+        if change.diff.is_submodule:
+            continue
+        new, old = Counter[str](), Counter[str]()
         for hunk in change.diff.hunks:
-            added += _identifiers(hunk.added)
-            removed += _identifiers(hunk.removed)
+            new += _identifiers(hunk.added)
+            old += _identifiers(hunk.removed)
             context += _identifiers(hunk.context)
+        added += new
+        removed += old
+        files.append(
+            ShownFile(
+                old_path=change.diff.old_path if change.diff.has_old_side else None,
+                path=change.diff.path,
+                words=new + old,
+            )
+        )
         for symbol in change.symbols:
             definition = symbol.new or symbol.old
             is_other = symbol.status is not SymbolStatus.MODIFIED or symbol.signature_changed
             if definition is not None and is_other:
                 redefined.add(definition.name)
-    files = [
-        ShownFile(
-            old_path=change.diff.old_path if change.diff.has_old_side else None,
-            path=change.diff.path,
-        )
-        for change in changes
-        if not change.diff.is_submodule
-    ]
     return Shown(
         files=files,
         added=added,
@@ -205,13 +216,18 @@ class _Search:
         changed = shown.changed
         context = [word for word in shown.context if word not in changed]
         gone = [word for word in shown.removed if word not in shown.added]
+        likely = self._likely()
         is_test, is_tested = self._other_side()
         return ranking.Evidence(
-            words=self._words(weighted(changed, changed)),
+            shared_words=self._words({word: share**2 for word, share in shown.shared.items()}),
+            rare_words=self._words(weighted(changed, self._rare(changed))),
             gone_words=self._words(weighted(shown.removed, gone)),
             context_words=self._words(dict.fromkeys(context, 1.0)),
             redefined_words=self._words(dict.fromkeys(shown.redefined, 1.0)),
-            together=self._together(),
+            word_parts=self._word_parts(),
+            named=self._named(),
+            together=self._of_keys(likely.by_files),
+            messages=self._of_keys(likely.by_message),
             dependents=self._of_paths(shown.dependents),
             names=self._likeness(self._names.alike),
             folders=self._likeness(self._names.near),
@@ -222,11 +238,42 @@ class _Search:
     def _words(self, words: Mapping[str, float]) -> Scores:
         return self._index.scores(words, self._tree)[self._places]
 
-    def _together(self) -> Scores:
+    def _rare(self, words: Iterable[str]) -> list[str]:
+        most = max(_RARE, _RARE_SHARE * len(self._tree.paths))
+        holders = self._index.holders(words, self._tree)
+        return [word for word, number in holders.items() if number <= most]
+
+    def _word_parts(self) -> Scores:
+        """Return the mean, over the shown files, of how much of their changed lines each holds."""
+        found = self._index.scores_of_parts(self._parts_of_files(), self._tree)
+        shares = [one / highest for one in found if (highest := one.max(initial=0.0)) > 0]
+        return np.sum(shares, axis=0)[self._places] / len(found) if shares else self._nothing()
+
+    def _named(self) -> Scores:
+        """Return how high each path ranks among those that the changed lines name, by file."""
+        sums = np.zeros(len(self._tree.paths))
+        for words in self._parts_of_files():
+            scores = self._names.named(words)
+            ranks = np.empty(len(scores))
+            ranks[np.argsort(-scores, kind="stable")] = np.arange(len(scores))
+            sums += np.where(scores > 0, 1 / (ranks + _RANK_OFFSET), 0)
+        return sums[self._places] / len(self._shown.files)
+
+    def _parts_of_files(self) -> list[dict[str, float]]:
+        counted = [parts(file.words) for file in self._shown.files]
+        return [weighted(counts, counts) for counts in counted]
+
+    def _likely(self) -> Likely:
+        about = parts(self._shown.changed)
         commits, until = self._history.commits, self._history.until
-        found = commits.likely_with(self._keys.values(), until=until)
+        return commits.likely_with(self._keys.values(), about=weighted(about, about), until=until)
+
+    def _of_keys(self, values: Mapping[int, float]) -> Scores:
         keys = self._history.keys
-        return self._of_paths({path: found.get(key, 0.0) for path, key in keys.items()})
+        return self._of_paths({path: values.get(key, 0.0) for path, key in keys.items()})
+
+    def _nothing(self) -> Scores:
+        return np.zeros(len(self._places))
 
     def _of_paths(self, values: Mapping[str, float]) -> Scores:
         paths = self._tree.paths
@@ -258,6 +305,7 @@ class _Search:
             redefined=[word for word in rare if word in self._shown.redefined],
             dependents=self._shown.dependents.get(path, 0),
             namesake=self._namesake(path),
+            named=sorted(words_of(path) & set(parts(self._shown.changed))),
             is_test=points["is_test"] > 0,
         )
         return reasons.sentence(grounds, points)

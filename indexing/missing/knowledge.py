@@ -185,7 +185,12 @@ def _past(repository_id: UUID, _newest: tuple[int, int]) -> History:
     keys = SourceFile.objects.filter(repository_id=repository_id).values_list("path", "pk")
     changes = landed_changes(repository_id=repository_id)
     commits = [
-        PastCommit(change.landed, change.at.timestamp(), change.files)
+        PastCommit(
+            change.landed,
+            change.at.timestamp(),
+            change.files,
+            subject=change.message.partition("\n")[0],
+        )
         for change in changes
         if change.files
     ]

@@ -1,15 +1,17 @@
-"""How alike paths are: by the words of their names, and by how near their folders are. Pure."""
+"""How alike paths are, and which of them some words name: by names and folders. Pure."""
 
 import math
 import posixpath
 import re
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+
+from indexing.missing.documents import Documents
 
 _WORD: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 # What says which part a file plays, not what it is about.
@@ -33,6 +35,11 @@ class Names:
             folders[posixpath.dirname(path)].append(place)
         self._folders = {folder: np.array(places) for folder, places in folders.items()}
         self._size = len(paths)
+        self._paths = Documents([_words_of_path(path) for path in paths], length_weight=0.5)
+
+    def named(self, words: Mapping[str, float]) -> NDArray[np.float64]:
+        """Return the BM25 of each path, folders included, for weighted words in lower case."""
+        return self._paths.scores(words)
 
     def alike(self, path: str) -> NDArray[np.float64]:
         """Return, 0..1, how much of its name each file has in common with a path."""
@@ -71,6 +78,11 @@ def words_of(path: str) -> frozenset[str]:
     name = posixpath.basename(path)
     stem = name if name.startswith(".") else name.partition(".")[0]
     return frozenset(word.lower() for word in _WORD.findall(stem)) - _ROLES
+
+
+def _words_of_path(path: str) -> Counter[str]:
+    stems = (part.partition(".")[0] for part in path.split("/"))
+    return Counter(word.lower() for stem in stems for word in _WORD.findall(stem))
 
 
 def _parts(folder: str) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Final
 from indexing.missing.together import Company
 
 _NAMED: Final = 3
+_OF_WORDS: Final = ("shared_words", "rare_words", "gone_words", "word_parts")
 _LEAST_SHARE: Final = 0.15
 """What adds less than this share of a file's score is not why it is suggested."""
 
@@ -17,7 +18,7 @@ class Grounds:
 
     `partner` is the shown file that it changed with most often, and how often. `words` are the
     identifiers of the diff that it holds, the rarest first. `namesake` is a shown file whose name
-    it shares.
+    it shares; `named` are words of its own name in the changed lines.
     """
 
     partner: tuple[str, Company] | None
@@ -25,6 +26,7 @@ class Grounds:
     redefined: Sequence[str]
     dependents: int
     namesake: str | None
+    named: Sequence[str]
     is_test: bool
 
 
@@ -38,7 +40,10 @@ def sentence(grounds: Grounds, points: dict[str, float]) -> str:
     if grounds.partner and grounds.partner[1].together:
         path, company = grounds.partner
         told.append(
-            (points["together"], f"changed in {company.together} of {_commits(company)} of {path}")
+            (
+                points["together"] + points["messages"],
+                f"changed in {company.together} of {_commits(company)} of {path}",
+            )
         )
     if grounds.redefined:
         told.append(
@@ -51,10 +56,14 @@ def sentence(grounds: Grounds, points: dict[str, float]) -> str:
         uses = _count(grounds.dependents, "symbol")
         told.append((points["dependents"], f"{uses} in it depend directly on what changes"))
     if grounds.words:
-        weight = points["words"] + points["gone_words"]
+        weight = sum(points[kind] for kind in _OF_WORDS)
         told.append((weight, f"holds {_listed(grounds.words)} of the changed lines"))
     if grounds.namesake:
         told.append((points["names"], f"is named like {grounds.namesake}"))
+    elif grounds.named:
+        told.append(
+            (points["named"], f"is named for {_listed(grounds.named)}, in the changed lines")
+        )
     if grounds.is_test:
         told.append((points["is_test"], "is a test, and the diff has none"))
     told.sort(key=lambda one: -one[0])

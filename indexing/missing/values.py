@@ -1,5 +1,6 @@
 """What is asked and answered about missing changes, as frozen values."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -11,10 +12,14 @@ LEAST_PROBABILITY: Final = 0.3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShownFile:
-    """A file that the diff changes: where it stood, or None for a new one, and where it stands."""
+    """A file that the diff changes: where it stood, or None for a new one, and where it stands.
+
+    `words` counts the identifiers of its lines that are added or removed.
+    """
 
     old_path: str | None
     path: str
+    words: Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +44,12 @@ class Shown:
             word: self.added.get(word, 0) + self.removed.get(word, 0)
             for word in (*self.added, *(word for word in self.removed if word not in self.added))
         }
+
+    @property
+    def shared(self) -> Mapping[str, float]:
+        """Which share of the files changes each identifier that several of them change."""
+        holders = Counter(word for file in self.files for word in file.words)
+        return {word: count / len(self.files) for word, count in holders.items() if count > 1}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

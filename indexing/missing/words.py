@@ -1,7 +1,8 @@
 """Where the identifiers of a repository stand: an inverted index over contents, kept in memory.
 
-Contents are numbered as they come and never change, so commits share what they have in common; a
-`Tree` says which of them one commit shows. Pure; `knowledge` reads the contents.
+Beside whole identifiers stand their parts: `read` and `rows` of `readRows`. Contents are numbered
+as they come and never change, so commits share what they have in common; a `Tree` says which of
+them one commit shows. Pure; `knowledge` reads the contents.
 """
 
 import io
@@ -12,20 +13,22 @@ from array import array
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import IO, Final, Self
+from functools import lru_cache
+from typing import IO, Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-Scores = NDArray[np.float64]
+from indexing.missing.documents import Scores, gains, length_norms
 
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_$][\w$]{2,}")
-# BM25 with the usual saturation; b was compared on pallets/flask and gin-gonic/gin only.
-_K1: Final = 1.2
-_B: Final = 0.5
+_PART: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_SHORTEST_PART: Final = 3
+# How much the length of a content counts; compared on pallets/flask and gin-gonic/gin only.
+_LENGTH_WEIGHT: Final = 0.5
 _NO_CONTENT: Final = -1
 # Of what `keep` writes: another one when identifiers are told apart in another way.
-_VERSION: Final = 1
+_VERSION: Final = 2
 
 _KEYWORDS: Final = frozenset(
     """
@@ -46,6 +49,21 @@ def identifiers(text: str) -> Counter[str]:
     return counts
 
 
+def parts(counts: Mapping[str, int]) -> Counter[str]:
+    """Count the parts of identifiers: `get_user` and `UserName` have `user` in common."""
+    found: Counter[str] = Counter()
+    for word, count in counts.items():
+        for part in _parts_of(word):
+            found[part] += count
+    return found
+
+
+@lru_cache(maxsize=200_000)
+def _parts_of(word: str) -> tuple[str, ...]:
+    found = (part.lower() for part in _PART.findall(word))
+    return tuple(one for one in found if len(one) >= _SHORTEST_PART and one not in _KEYWORDS)
+
+
 @dataclass(frozen=True, slots=True)
 class Tree:
     """The files of a commit: their paths, and of each the number of its content, -1 for none."""
@@ -63,10 +81,8 @@ class WordIndex:
 
     def __init__(self) -> None:
         self._numbers: dict[str, int] = {}
-        self._lengths = array("I")
-        # Word -> pairs of a content's number and a count: a list of tuples takes ten times as much.
-        self._found: defaultdict[str, array[int]] = defaultdict(_no_pairs)
-        self._kept = _KeptWords({}, np.zeros(1, dtype=np.int64), np.zeros((0, 2), dtype=np.uint32))
+        self._words = _Postings()
+        self._parts = _Postings()
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -79,22 +95,17 @@ class WordIndex:
         """Remember the identifiers of a content that is not known yet."""
         number = self._numbers[blob] = len(self._numbers)
         counts = identifiers(text)
-        self._lengths.append(counts.total())
-        for word, count in counts.items():
-            self._found[word].extend((number, count))
+        self._words.add(number, counts)
+        self._parts.add(number, parts(counts))
 
     def keep(self, file: IO[bytes]) -> None:
         """Write the index to a file from which `kept` reads it far faster than from contents."""
-        words = sorted({*self._kept.places, *self._found})
-        pairs = [np.concatenate([self._kept.pairs_of(word), self._added(word)]) for word in words]
         np.savez(
             file,
             version=np.array(_VERSION),
             blobs=_packed(self._numbers),
-            lengths=np.array(self._lengths, dtype=np.uint32),
-            words=_packed(words),
-            ends=np.cumsum([0, *(len(found) for found in pairs)], dtype=np.int64),
-            pairs=np.concatenate([np.zeros((0, 2), dtype=np.uint32), *pairs]),
+            **self._words.arrays("words"),
+            **self._parts.arrays("parts"),
         )
 
     @classmethod
@@ -106,11 +117,8 @@ class WordIndex:
                     raise Unreadable
                 index = cls()
                 index._numbers = {blob: number for number, blob in enumerate(_names(read["blobs"]))}
-                index._lengths = array("I", read["lengths"].astype(np.uint32).tobytes())
-                words = _names(read["words"])
-                index._kept = _KeptWords(
-                    {word: place for place, word in enumerate(words)}, read["ends"], read["pairs"]
-                )
+                index._words = _Postings.of_arrays(read, "words")
+                index._parts = _Postings.of_arrays(read, "parts")
         except (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile) as error:
             raise Unreadable from error
         return index
@@ -121,51 +129,100 @@ class WordIndex:
         return Tree([path for path, _ in files], np.array(numbers, dtype=np.int64))
 
     def scores(self, words: Mapping[str, float], tree: Tree) -> Scores:
-        """Return the BM25 of each file of a tree for weighted words."""
-        scores = np.zeros(len(self._numbers) + 1)  # the last is of what has no content
-        shown, lengths = self._shown(tree)
-        for word, weight in words.items():
-            numbers, counts = self._holding(word, shown)
-            if len(numbers):
-                rest = len(tree.paths) - len(numbers)
-                rarity = math.log1p((max(rest, 0) + 0.5) / (len(numbers) + 0.5))
-                gain = counts * (_K1 + 1) / (counts + lengths[numbers])
-                scores[numbers] += weight * rarity * gain
-        return scores[tree.contents]
+        """Return the BM25 of each file of a tree for weighted identifiers."""
+        return self._words.scores([words], tree)[0]
+
+    def scores_of_parts(self, asked: Sequence[Mapping[str, float]], tree: Tree) -> list[Scores]:
+        """Return the BM25 of each file of a tree for weighted parts, once for each question."""
+        return self._parts.scores(asked, tree)
+
+    def holders(self, words: Iterable[str], tree: Tree) -> dict[str, int]:
+        """Return how many contents of a tree hold each of some identifiers."""
+        shown = self._words.shown(tree)
+        return {word: len(self._words.holding(word, shown)[0]) for word in words}
 
     def words_of(self, place: int, words: Iterable[str], tree: Tree) -> list[tuple[str, int]]:
         """Return which of some words a file holds, and how many files do; the rarest first."""
-        shown, _ = self._shown(tree)
+        shown = self._words.shown(tree)
         number = tree.contents[place]
         held = []
         for word in words:
-            numbers, _ = self._holding(word, shown)
+            numbers, _ = self._words.holding(word, shown)
             if number in numbers:
                 held.append((word, len(numbers)))
         return sorted(held, key=lambda one: (one[1], -len(one[0]), one[0]))
 
-    def _shown(self, tree: Tree) -> tuple[NDArray[np.bool_], Scores]:
-        """Return which contents a tree shows, and what BM25 makes of the length of each."""
-        shown = np.zeros(len(self._numbers) + 1, dtype=bool)
+
+class _Postings:
+    """Which contents hold a word, and how often: what a file had kept, and what came since."""
+
+    def __init__(self) -> None:
+        self._lengths = array("I")
+        # Word -> pairs of a content's number and a count: a list of tuples takes ten times as much.
+        self._found: defaultdict[str, array[int]] = defaultdict(_no_pairs)
+        self._kept = _KeptWords({}, np.zeros(1, dtype=np.int64), np.zeros((0, 2), dtype=np.uint32))
+
+    def add(self, number: int, counts: Counter[str]) -> None:
+        self._lengths.append(counts.total())
+        for word, count in counts.items():
+            self._found[word].extend((number, count))
+
+    def arrays(self, name: str) -> dict[str, Any]:
+        words = sorted({*self._kept.places, *self._found})
+        pairs = [self._pairs_of(word) for word in words]
+        return {
+            f"{name}_lengths": np.array(self._lengths, dtype=np.uint32),
+            f"{name}_names": _packed(words),
+            f"{name}_ends": np.cumsum([0, *(len(found) for found in pairs)], dtype=np.int64),
+            f"{name}_pairs": np.concatenate([np.zeros((0, 2), dtype=np.uint32), *pairs]),
+        }
+
+    @classmethod
+    def of_arrays(cls, read: Mapping[str, NDArray[np.generic]], name: str) -> Self:
+        postings = cls()
+        postings._lengths = array("I", read[f"{name}_lengths"].astype(np.uint32).tobytes())
+        places = {word: place for place, word in enumerate(_names(read[f"{name}_names"]))}
+        ends = read[f"{name}_ends"].astype(np.int64)
+        postings._kept = _KeptWords(places, ends, read[f"{name}_pairs"].astype(np.uint32))
+        return postings
+
+    def scores(self, asked: Sequence[Mapping[str, float]], tree: Tree) -> list[Scores]:
+        found = [np.zeros(len(self._lengths) + 1) for _ in asked]  # the last has no content
+        shown = self.shown(tree)
+        lengths = np.array([*self._lengths, 0], dtype=np.float64)
+        norms = length_norms(lengths, shown, _LENGTH_WEIGHT)
+        askers: defaultdict[str, list[tuple[int, float]]] = defaultdict(list)
+        for question, words in enumerate(asked):
+            for word, weight in words.items():
+                askers[word].append((question, weight))
+        for word, questions in askers.items():
+            numbers, counts = self.holding(word, shown)
+            if len(numbers):
+                gained = gains(counts, norms[numbers], size=len(tree.paths))
+                for question, weight in questions:
+                    found[question][numbers] += weight * gained
+        return [scores[tree.contents] for scores in found]
+
+    def shown(self, tree: Tree) -> NDArray[np.bool_]:
+        """Return which contents a tree shows; the last, of what has no content, never."""
+        shown = np.zeros(len(self._lengths) + 1, dtype=bool)
         shown[tree.contents] = True
         shown[_NO_CONTENT] = False
-        lengths = np.array(self._lengths, dtype=np.float64)
-        of_tree = lengths[shown[:-1]]
-        of_tree = of_tree[of_tree > 0]
-        mean = float(of_tree.mean()) if len(of_tree) else 1.0
-        return shown, _K1 * (1 - _B + _B * lengths / mean)
+        return shown
 
-    def _holding(
+    def holding(
         self, word: str, shown: NDArray[np.bool_]
     ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        pairs = self._kept.pairs_of(word)
-        if word in self._found:
-            pairs = np.concatenate([pairs, self._added(word)])
+        pairs = self._pairs_of(word)
         pairs = pairs[shown[pairs[:, 0]]]
         return pairs[:, 0].astype(np.int64), pairs[:, 1].astype(np.float64)
 
-    def _added(self, word: str) -> NDArray[np.uint32]:
-        return np.array(self._found.get(word, ()), dtype=np.uint32).reshape(-1, 2)
+    def _pairs_of(self, word: str) -> NDArray[np.uint32]:
+        kept = self._kept.pairs_of(word)
+        if word not in self._found:
+            return kept
+        added = np.array(self._found[word], dtype=np.uint32).reshape(-1, 2)
+        return np.concatenate([kept, added])
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +249,7 @@ def _packed(names: Iterable[str]) -> NDArray[np.uint8]:
     return np.frombuffer("\n".join(names).encode(), dtype=np.uint8)
 
 
-def _names(packed: NDArray[np.uint8]) -> list[str]:
+def _names(packed: NDArray[np.generic]) -> list[str]:
     return packed.tobytes().decode().split("\n") if len(packed) else []
 
 

@@ -1,13 +1,15 @@
 """Which file did a commit forget? The product asked on real commits, one file of each hidden.
 
-    python -m tests.bench.review_missing REPOSITORY [REPOSITORY ...] [--commits 120]
+    python -m tests.bench.review_missing REPOSITORY [REPOSITORY ...] [--commits 120] [--out FOLDER]
 
 A REPOSITORY is a bare clone. Its main line (first parents) is cut at the newest commit after which
 as many commits as asked for follow that are no merges and touch 2 to 10 of the source files that
-exist at the cut. The product indexes the cut and reads the history up to it; its mirror has nothing
-later. Then each such file of each such commit is hidden in turn: the diff without it is given to
-the product's own functions, as `review_diff` does, and the rest of the source files are ranked. A
-commit whose author's date and subject the history has already is left out.
+exist at the cut. The product indexes the cut and reads the history up to it; words, graph, history
+and names are those of the cut. Then each such file of each such commit is hidden in turn: the diff
+without it is given to the product's own functions, as `review_diff` does, and the rest of the
+source files are ranked. The two sides of the files that are shown are those of the commit, as they
+are for a pull request. A commit whose author's date and subject the history has already is left
+out.
 
 Source is what codemem reads and is a program; renames after the cut are followed. Beside stand,
 over the same candidates: `co-change only`, the sum of P(file | shown file) over past commits with a
@@ -17,11 +19,19 @@ them knows nothing of counts as not found. Precision at five is the share of the
 were hidden, of which there is one. The weights were fitted on pallets/flask and gin-gonic/gin only.
 
 `stated` is every file among the first five of a ranking (documentation and configuration, too) with
-the probability that a review would state; `shown` are those that it would show. `complete` are the
-same commits with nothing hidden: all that is shown of them is wrong.
+the probability that a review would state. Pull requests are a mix: each commit counts once with one
+of its files hidden, shared among them, and once complete, when whatever is stated is wrong. `shown`
+are those that a review would show.
+
+FOLDER (.local/bench-review/out) gets the figures of each repository, which a second run with the
+same code takes from there, and a picture of the calibration. What was indexed is kept in the
+database under the repository's name and cut, so several runs may share the work, each with
+repositories of its own.
 """
 
 import argparse
+import hashlib
+import json
 import os
 import statistics
 import subprocess
@@ -30,10 +40,11 @@ import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import django
 import numpy as np
@@ -69,12 +80,21 @@ class Change:
         return "".join(file.diff for file in self.files if file is not hidden)
 
 
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """A file with its probability, whether it was hidden, and how much the question counts."""
+
+    probability: float
+    is_hidden: bool
+    weight: float
+
+
 @dataclass(slots=True)
 class Figures:
     """Places of the hidden files by method, and what was stated, shown and falsely shown."""
 
-    places: defaultdict[str, list[int | None]] = field(default_factory=lambda: defaultdict(list))
-    stated: list[tuple[float, bool]] = field(default_factory=list)
+    places: dict[str, list[int | None]] = field(default_factory=dict)
+    stated: list[Stated] = field(default_factory=list)
     shown: list[bool] = field(default_factory=list)
     silent: int = 0
     of_complete: list[int] = field(default_factory=list)
@@ -82,53 +102,92 @@ class Figures:
 
     def add(self, other: "Figures") -> None:
         for method, places in other.places.items():
-            self.places[method] += places
+            self.places.setdefault(method, []).extend(places)
         self.stated += other.stated
         self.shown += other.shown
         self.silent += other.silent
         self.of_complete += other.of_complete
         self.seconds += other.seconds
 
+    def keep(self, file: Path, of: str) -> None:
+        file.write_text(json.dumps({"of": of, "figures": asdict(self)}))
+
+    @classmethod
+    def kept(cls, file: Path, of: str) -> "Figures | None":
+        """Return what an earlier run of the same code kept."""
+        if not file.exists():
+            return None
+        read = json.loads(file.read_text())
+        if read["of"] != of:
+            return None
+        figures = cls(**read["figures"])
+        figures.stated = [Stated(**one) for one in read["figures"]["stated"]]
+        return figures
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("repositories", type=Path, nargs="+", help="bare clones")
     parser.add_argument("--commits", type=int, default=120, help="after the cut")
+    parser.add_argument("--out", type=Path, default=Path(".local/bench-review/out"))
     arguments = parser.parse_args()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "codemem.settings")
     django.setup()
-    held_out = Figures()
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    held_out, of_each = Figures(), {}
     for path in arguments.repositories:
         name = _name(path.resolve())
-        figures = _measure(path.resolve(), name, arguments.commits)
+        figures = _figures_of(path.resolve(), name, arguments.commits, arguments.out)
         tuned = ", tuned on" if name in _TUNED else ""
+        of_each[f"{name}{tuned}"] = figures
         _print(f"{name}{tuned}", figures)
         if name not in _TUNED:
             held_out.add(figures)
     if held_out.places:
         _print("all that nothing was tuned on", held_out)
+        _print_summary(of_each | {"all that nothing was tuned on": held_out})
+        picture = arguments.out / "calibration.svg"
+        picture.write_text(_calibration_picture(held_out))
+        print(f"\nCalibration: {picture}")
 
 
 def _name(path: Path) -> str:
     return (path.parent.name if path.name == "repo" else path.stem).rpartition("+")[2]
 
 
-def _measure(source: Path, name: str, most: int) -> Figures:
-    started = time.perf_counter()
+def _figures_of(source: Path, name: str, most: int, out: Path) -> Figures:
     past = Past(source)
     cut = past.cut(most)
+    of = hashlib.sha256(f"{cut} {most}".encode())
+    for file in (Path(__file__), *sorted(Path("indexing/missing").glob("*.py"))):
+        of.update(file.read_bytes())
+    kept = out / f"{name}.json"
+    figures = Figures.kept(kept, of.hexdigest())
+    if figures is None:
+        figures = _measure(source, name, past, cut, most)
+        figures.keep(kept, of.hexdigest())
+    return figures
+
+
+def _measure(source: Path, name: str, past: "Past", cut: str, most: int) -> Figures:
+    started = time.perf_counter()
     changes = past.changes_after(cut, most)
     figures = Figures()
-    with tempfile.TemporaryDirectory() as folder:
-        product = Product(source, name, Path(folder) / name, cut)
-        _say(
-            f"{name}: cut at {cut[:12]}, {len(product.sources)} source files, {len(changes)}"
-            f" commits, indexed in {time.perf_counter() - started:.0f} s"
-        )
-        for change in changes:
-            for hidden in change.hidden():
-                product.ask(change, hidden, figures)
-            product.ask_whole(change, figures)
+    product = Product(source, name, cut)
+    _say(
+        f"{name}: cut at {cut[:12]}, {len(product.sources)} source files, {len(changes)}"
+        f" commits, indexed in {time.perf_counter() - started:.0f} s"
+    )
+    for number, change in enumerate(changes, 1):
+        hidden = change.hidden()
+        for file in hidden:
+            product.ask(change, file, figures, weight=1 / len(hidden))
+        product.ask_whole(change, figures)
+        if number % 20 == 0:
+            at_ten = _mean(
+                place is not None and place <= 10 for place in figures.places.get("codemem", [])
+            )
+            _say(f"{name}: {number} of {len(changes)} commits, hit@10 {at_ten:.3f} so far")
     _say(f"{name}: {time.perf_counter() - started:.0f} s")
     return figures
 
@@ -196,7 +255,8 @@ class Past:
     def _diffs(self, sha: str) -> dict[str, str]:
         """Return the parts of a commit's diff by the path that each file has after it."""
         text = self._git(
-            *("show", "--format=", "-M", "--no-color", "--no-ext-diff", "--no-textconv", sha)
+            *("show", "--format=", "-M", "--full-index", "--no-color", "--no-ext-diff"),
+            *("--no-textconv", sha),
         )
         sections = text.split("\ndiff --git ")
         whole = ["diff --git " * (number > 0) + part for number, part in enumerate(sections)]
@@ -256,25 +316,17 @@ def is_source(path: str) -> bool:
 class Product:
     """The product on a repository whose only branch ends at the cut, and the baselines."""
 
-    def __init__(self, source: Path, name: str, copy: Path, cut: str) -> None:
+    def __init__(self, source: Path, name: str, cut: str) -> None:
         from django.conf import settings
 
         from graph import queries as graph
         from indexing.mirrors import find_mirror
         from indexing.missing import knowledge
         from indexing.sides import Limits
-        from tests.factories import make_namespace, make_repository, make_user
 
-        _clone(source, copy, cut)
-        unique = f"{name}-{os.getpid()}"
-        user = make_user(unique)
-        namespace = make_namespace(unique, owner=user)
-        row = make_repository(
-            namespace, name, url=str(copy), default_branch="frozen", created_by=user
-        )
-        _index(row.pk)
-        self.repository = graph.get_repository(repository_id=row.pk)
-        self.state = graph.get_ref_state(repository_id=row.pk, ref=None)
+        key = _indexed(source, name, cut)
+        self.repository = graph.get_repository(repository_id=key)
+        self.state = graph.get_ref_state(repository_id=key, ref=None)
         assert self.state.indexed_commit == cut
         self.cut = cut
         self.limits = Limits(
@@ -282,21 +334,25 @@ class Product:
             file_bytes=settings.MAXIMUM_FILE_BYTES,
             processes=settings.EXTRACTION_PROCESSES,
         )
-        self.mirror = find_mirror(row.pk)
+        self.mirror = find_mirror(key)
         assert self.mirror is not None
-        known = knowledge.repository_of(row.pk)
+        # From here on, the sides of a later commit can be read as those of a pull request can.
+        alternates = self.mirror.path / "objects" / "info" / "alternates"
+        alternates.parent.mkdir(exist_ok=True)
+        alternates.write_text(f"{source / 'objects'}\n")
+        known = knowledge.repository_of(key)
         self.place = known.place(self.mirror, cut)
         self.paths = list(self.place.tree.paths)
         self.sources = {path for path in self.paths if is_source(path)}
-        self.co_changes = CoChanges(row.pk)
-        self.graph = FileGraph(row.pk, self.paths)
+        self.co_changes = CoChanges(key)
+        self.graph = FileGraph(key, self.paths)
 
-    def ask(self, change: Change, hidden: Touched, figures: Figures) -> None:
+    def ask(self, change: Change, hidden: Touched, figures: Figures, *, weight: float) -> None:
         """Rank the files with one of a commit hidden, in every way."""
         from indexing.missing.values import LEAST_PROBABILITY
 
         begun = time.perf_counter()
-        ranked = self._ranked(change.without(hidden))
+        ranked = self._ranked(change, hidden)
         figures.seconds.append(time.perf_counter() - begun)
         if ranked is None:
             return
@@ -304,7 +360,7 @@ class Product:
         shown = [file.at_cut for file in change.files if file is not hidden and file.at_cut]
         after = [_path_of(file.diff) or "" for file in change.files if file is not hidden]
         for path, probability in ranked[:5]:
-            figures.stated.append((probability, path == gold))
+            figures.stated.append(Stated(probability, path == gold, weight))
         told = [
             path == gold for path, probability in ranked[:5] if probability >= LEAST_PROBABILITY
         ]
@@ -317,26 +373,34 @@ class Product:
             "same directory": self._near([path for path in after if path] or shown),
         }
         for method, scores in orders.items():
-            figures.places[method].append(self._place_of(gold, scores, without=set(shown)))
+            place = self._place_of(gold, scores, without=set(shown))
+            figures.places.setdefault(method, []).append(place)
 
     def ask_whole(self, change: Change, figures: Figures) -> None:
         """Count what would be shown of a commit that lacks nothing."""
         from indexing.missing.values import LEAST_PROBABILITY
 
-        ranked = self._ranked(change.without(None))
+        ranked = self._ranked(change, None)
         if ranked is not None:
             figures.of_complete.append(
                 sum(probability >= LEAST_PROBABILITY for _, probability in ranked[:5])
             )
+            figures.stated += [
+                Stated(probability, is_hidden=False, weight=1.0) for _, probability in ranked[:5]
+            ]
 
-    def _ranked(self, diff: str) -> list[tuple[str, float]] | None:
+    def _ranked(self, change: Change, hidden: Touched | None) -> list[tuple[str, float]] | None:
         from indexing import radius, review
         from indexing.diffs import NotADiff
         from indexing.missing import finding
 
         try:
             changes, _, _ = review.read_changes(
-                self.repository, diff, base=None, indexed_commit=self.cut, limits=self.limits
+                self.repository,
+                change.without(hidden),
+                base=f"{change.sha}^",
+                indexed_commit=self.cut,
+                limits=self.limits,
             )
         except NotADiff:  # nothing but modes or binaries is left
             return None
@@ -368,6 +432,28 @@ class Product:
         return 1 + sum(score > own or (score == own and path < gold) for path, score in rivals)
 
 
+def _indexed(source: Path, name: str, cut: str) -> UUID:
+    """Return the repository that ends at the cut, indexed and with its history; made but once."""
+    from graph.models import Repository
+    from tests.factories import make_namespace, make_repository, make_user
+
+    unique = f"bench-{name}-{cut[:12]}"
+    with tempfile.TemporaryDirectory() as folder:
+        copy = Path(folder) / name
+        _clone(source, copy, cut)
+        row = Repository.objects.filter(namespace__name=unique).first()
+        if row is None:
+            user = make_user(unique)
+            namespace = make_namespace(unique, owner=user)
+            row = make_repository(
+                namespace, name, url=str(copy), default_branch="frozen", created_by=user
+            )
+        else:
+            Repository.objects.filter(pk=row.pk).update(url=str(copy))
+        _index(row.pk, cut)
+    return row.pk
+
+
 def _clone(source: Path, copy: Path, cut: str) -> None:
     """Make a bare clone of which only the history of one commit can be fetched."""
 
@@ -385,17 +471,19 @@ def _clone(source: Path, copy: Path, cut: str) -> None:
     git("symbolic-ref", "HEAD", "refs/heads/frozen")
 
 
-def _index(repository_id: Any) -> None:
+def _index(repository_id: UUID, cut: str) -> None:
     from django.utils import timezone
 
+    from graph import queries as graph
     from indexing.history.backfill import advance
     from indexing.pipeline import run_index
     from indexing.services import request_index
 
-    run = request_index(repository_id=repository_id, requested_by="bench")
-    outcome = run_index(run_id=run, now=timezone.now())
-    if outcome is None or not outcome.is_indexed:
-        sys.exit("Indexing failed.")
+    if graph.get_ref_state(repository_id=repository_id, ref=None).indexed_commit != cut:
+        run = request_index(repository_id=repository_id, requested_by="bench")
+        outcome = run_index(run_id=run, now=timezone.now())
+        if outcome is None or not outcome.is_indexed:
+            sys.exit("Indexing failed.")
     while advance(repository_id=repository_id, seconds=60):
         pass
 
@@ -492,23 +580,20 @@ def _print(title: str, figures: Figures) -> None:
     print("| ranked by | hit@1 | hit@5 | hit@10 | MRR | precision at 5 |")
     print("|---|---:|---:|---:|---:|---:|")
     for method, places in figures.places.items():
-        hits = {k: _mean(place is not None and place <= k for place in places) for k in (1, 5, 10)}
-        reciprocal = _mean(1 / place if place else 0.0 for place in places)
+        at_one, at_five, at_ten, reciprocal = _hits(places)
         print(
-            f"| {method} | {hits[1]:.3f} | {hits[5]:.3f} | {hits[10]:.3f} | {reciprocal:.3f}"
-            f" | {hits[5] / 5:.3f} |"
+            f"| {method} | {at_one:.3f} | {at_five:.3f} | {at_ten:.3f} | {reciprocal:.3f}"
+            f" | {at_five / 5:.3f} |"
         )
     print("\n| stated | files | mean | came true |")
     print("|---|---:|---:|---:|")
-    for low, high in pairwise(_EDGES):
-        inside = [row for row in figures.stated if low <= row[0] < high]
-        if inside:
-            stated, came = (_mean(one[column] for one in inside) for column in (0, 1))
-            span = f"{low:.2f}-{min(high, 1):.2f}"
-            print(f"| {span} | {len(inside)} | {stated:.3f} | {came:.3f} |")
-    rate = _mean(hit for _, hit in figures.stated)
-    brier = _mean((p - hit) ** 2 for p, hit in figures.stated)
-    print(f"\nBrier score {brier:.4f}, of the constant {rate:.3f} {rate * (1 - rate):.4f}.")
+    for low, high, inside in _bins(figures.stated):
+        stated, came = _weighted_means(inside)
+        print(f"| {low:.2f}-{min(high, 1):.2f} | {len(inside)} | {stated:.3f} | {came:.3f} |")
+    whole = sum(one.weight for one in figures.stated)
+    brier = sum(one.weight * (one.probability - one.is_hidden) ** 2 for one in figures.stated)
+    _, rate = _weighted_means(figures.stated)
+    print(f"\nBrier score {brier / whole:.4f}, of the constant {rate:.3f} {rate * (1 - rate):.4f}.")
     print(
         f"Shown: {len(figures.shown)} files, {_mean(figures.shown):.3f} of them right; nothing for"
         f" {figures.silent} of {count}. Of complete commits: {_mean(figures.of_complete):.2f} files"
@@ -519,6 +604,70 @@ def _print(title: str, figures: Figures) -> None:
         f" p95 {sorted(figures.seconds)[int(0.95 * len(figures.seconds))] * 1000:.0f} ms."
     )
     sys.stdout.flush()
+
+
+def _print_summary(of_each: Mapping[str, Figures]) -> None:
+    print("\n## In short\n")
+    print("| repository | hidden | co-change @1 @5 @10 MRR | codemem @1 @5 @10 MRR | ahead at 10 |")
+    print("|---|---:|---|---|---:|")
+    for name, figures in of_each.items():
+        past, own = (_hits(figures.places[method]) for method in ("co-change only", "codemem"))
+        told = (" ".join(f"{value:.3f}" for value in row) for row in (past, own))
+        hidden = len(figures.places["codemem"])
+        print(f"| {name} | {hidden} | {' | '.join(told)} | {own[2] - past[2]:+.3f} |")
+    sys.stdout.flush()
+
+
+def _hits(places: Sequence[int | None]) -> tuple[float, float, float, float]:
+    at_one, at_five, at_ten = (
+        _mean(place is not None and place <= most for place in places) for most in (1, 5, 10)
+    )
+    return at_one, at_five, at_ten, _mean(1 / place if place else 0.0 for place in places)
+
+
+def _calibration_picture(figures: Figures) -> str:
+    """Return an SVG: how often files came true that were stated this likely, by size of the bin."""
+    side, edge = 360, 40
+    dots = []
+    for _, _, inside in _bins(figures.stated):
+        stated, came = _weighted_means(inside)
+        radius = 2 + len(inside) ** 0.25
+        dots.append(
+            f'<circle cx="{edge + side * stated:.1f}" cy="{edge + side * (1 - came):.1f}"'
+            f' r="{radius:.1f}" fill="#3465a4" fill-opacity="0.7">'
+            f"<title>{len(inside)} files: stated {stated:.3f}, came {came:.3f}</title></circle>"
+        )
+    ticks = "".join(
+        f'<text x="{edge + side * tick / 10:.0f}" y="{edge + side + 16}">{tick / 10:.1f}</text>'
+        f'<text x="{edge - 14}" y="{edge + side * (1 - tick / 10) + 4:.0f}">{tick / 10:.1f}</text>'
+        for tick in range(0, 11, 2)
+    )
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {side + 2 * edge}'
+        f' {side + 2 * edge}" font-family="sans-serif" font-size="11" text-anchor="middle">'
+        f'<rect width="100%" height="100%" fill="white"/>'
+        f'<rect x="{edge}" y="{edge}" width="{side}" height="{side}" fill="none" stroke="#888"/>'
+        f'<line x1="{edge}" y1="{edge + side}" x2="{edge + side}" y2="{edge}" stroke="#bbb"/>'
+        f'{"".join(dots)}{ticks}<text x="{edge + side / 2}" y="{edge + side + 32}">stated</text>'
+        f'<text x="{edge + side / 2}" y="{edge - 12}">came true, of files a review stated as'
+        f" perhaps missing</text></svg>\n"
+    )
+
+
+def _bins(stated: Sequence[Stated]) -> Iterator[tuple[float, float, list[Stated]]]:
+    for low, high in pairwise(_EDGES):
+        inside = [one for one in stated if low <= one.probability < high]
+        if inside:
+            yield low, high, inside
+
+
+def _weighted_means(stated: Sequence[Stated]) -> tuple[float, float]:
+    """Return the mean probability that was stated, and which share came true."""
+    whole = sum(one.weight for one in stated)
+    return (
+        sum(one.weight * one.probability for one in stated) / whole,
+        sum(one.weight * one.is_hidden for one in stated) / whole,
+    )
 
 
 def _mean(values: Iterable[float]) -> float:

@@ -1,5 +1,6 @@
 """What a diff forgot, asked of real repositories: index, history and mirror."""
 
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -46,17 +47,17 @@ def checkout(tmp_path, settings) -> Checkout:
 
 @pytest.fixture
 def shop(checkout: Checkout, namespace: Namespace) -> Repository:
-    """A shop whose api and schema changed together six times, and each other file once."""
+    """A shop whose api and schema changed together nineteen times, and each other file once."""
     checkout.commit(FILES, at="2026-01-01T00:00:00Z")
-    for number in range(2, 8):
+    for number in range(2, 20):
         checkout.commit(
             {
                 "shop/api.py": API + f"\n\nV = {number}\n",
                 "shop/schema.json": f'{{"v": {number}}}\n',
             },
-            at=f"2026-01-0{number}T00:00:00Z",
+            at=f"2026-01-{number:02}T00:00:00Z",
         )
-    checkout.commit({"shop/api.py": API}, at="2026-01-09T00:00:00Z")
+    checkout.commit({"shop/api.py": API}, at="2026-01-20T00:00:00Z")
     repository = register(namespace, checkout)
     bring_up(repository)
     return repository
@@ -97,21 +98,28 @@ def found(repository: Repository, *paths: str, **changes: Any) -> Missing:
         "mirror": find_mirror(repository.pk),
         "base_commit": commit,
         "indexed_commit": commit,
-        "shown": Shown(files=[ShownFile(old_path=path, path=path) for path in paths], **asked),
+        "shown": Shown(
+            files=[
+                ShownFile(old_path=path, path=path, words=Counter(asked["added"])) for path in paths
+            ],
+            **asked,
+        ),
     }
     return finding.find_missing(**given | changes)
 
 
 def test_a_review_names_what_past_changes_included_and_says_how_often(shop, checkout, writer):
-    diff = checkout.diff({"shop/api.py": API.replace("customer", "buyer")})
-    missing = {one.path: one for one in reviewed(shop, writer, diff).missing}
-    assert 0.3 <= missing["shop/schema.json"].probability < 1
-    assert "hanged in 7 of 8 commits of shop/api.py" in missing["shop/schema.json"].reason
+    diff = checkout.diff({"shop/api.py": API + "\n\nV = 30\n"})
+    told = reviewed(shop, writer, diff, least_probability=0.2).missing
+    missing = {one.path: one for one in told}
+    assert 0.2 <= missing["shop/schema.json"].probability < 1
+    assert "hanged in 19 of 20 commits of shop/api.py" in missing["shop/schema.json"].reason
 
 
 def test_a_review_says_so_in_the_comment(shop, checkout, writer):
-    diff = checkout.diff({"shop/api.py": API.replace("customer", "buyer")})
-    comment = comment_of(reviewed(shop, writer, diff), repository="shop", ref="main")
+    diff = checkout.diff({"shop/api.py": API + "\n\nV = 30\n"})
+    told = reviewed(shop, writer, diff, least_probability=0.2)
+    comment = comment_of(told, repository="shop", ref="main")
     assert "**Perhaps forgotten**" in comment
     assert "`shop/schema.json`" in comment
 
@@ -171,7 +179,7 @@ def test_a_base_on_a_branch_knows_what_was_there_when_it_left_the_main_line(shop
         commit=topic,
         indexed_commit=checkout.git("rev-parse", "HEAD").strip(),
     )
-    assert history.until == 5
+    assert history.until == 17
 
 
 def test_without_a_mirror_history_and_names_are_asked_and_that_is_said(shop):

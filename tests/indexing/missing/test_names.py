@@ -36,3 +36,9 @@ def test_the_same_folder_is_nearest_and_its_neighbors_come_next(names):
     near = names.near("src/order.py")
     assert near[0] == 1
     assert near[0] > near[1] > near[4] > 0
+
+
+def test_paths_that_words_name_are_found_folders_included():
+    names = Names(["src/orders/tax.py", "src/OrderTax.py", "docs/index.md"])
+    scores = names.named({"tax": 1.0, "orders": 1.0})
+    assert scores[0] > scores[1] > scores[2] == 0

@@ -1,20 +1,11 @@
+from dataclasses import fields
 from typing import Any
 
+from indexing.missing.ranking import Evidence
 from indexing.missing.reasons import Grounds, sentence
 from indexing.missing.together import Company
 
-KINDS = (
-    "words",
-    "gone_words",
-    "context_words",
-    "redefined_words",
-    "together",
-    "dependents",
-    "names",
-    "folders",
-    "is_test",
-    "is_tested",
-)
+KINDS = [one.name for one in fields(Evidence)]
 
 
 def told(points: dict[str, float], **changes: Any) -> str:
@@ -24,6 +15,7 @@ def told(points: dict[str, float], **changes: Any) -> str:
         "redefined": (),
         "dependents": 0,
         "namesake": None,
+        "named": (),
         "is_test": False,
     }
     return sentence(Grounds(**usual | changes), dict.fromkeys(KINDS, 0.0) | points)
@@ -36,7 +28,7 @@ def test_past_company_is_told_with_its_numbers():
 
 def test_what_weighs_most_comes_first_and_what_weighs_little_is_left_out():
     reason = told(
-        {"together": 2.0, "words": 3.0, "names": 0.1},
+        {"together": 2.0, "rare_words": 3.0, "names": 0.1},
         partner=("api.py", Company(1, 1)),
         words=["rate", "tax", "net", "gross", "sum"],
         namesake="api.py",
@@ -61,3 +53,8 @@ def test_a_namesake_and_a_test_are_told():
 def test_company_without_a_common_commit_is_no_reason():
     reason = told({"folders": 1.0}, partner=("api.py", Company(0, 9)))
     assert reason == "Is near what changes."
+
+
+def test_a_file_that_the_changed_lines_name_is_told_so():
+    reason = told({"named": 1.0}, named=["order", "tax"])
+    assert reason == "Is named for order, tax, in the changed lines."

@@ -2,7 +2,7 @@ import io
 
 import pytest
 
-from indexing.missing.words import Unreadable, WordIndex, identifiers, weighted
+from indexing.missing.words import Unreadable, WordIndex, identifiers, parts, weighted
 
 TEXTS = {"a": "parse(price)", "b": "price price price", "c": "total = price + tax"}
 
@@ -93,3 +93,22 @@ def written(index: WordIndex) -> io.BytesIO:
     index.keep(file)
     file.seek(0)
     return file
+
+
+def test_identifiers_have_parts_in_common_and_keywords_are_none():
+    assert parts({"get_user": 1, "UserName": 2, "HTTPServer": 1, "selfIsNew": 1}) == {
+        "get": 1,
+        "user": 3,
+        "name": 2,
+        "http": 1,
+        "server": 1,
+    }
+
+
+def test_a_file_is_found_by_a_part_of_its_identifiers(index):
+    index.add("d", "parsePrices")
+    tree = index.tree([("a.py", "a"), ("d.py", "d"), ("c.py", "c")])
+    parse, tax = index.scores_of_parts([{"parse": 1.0}, {"tax": 1.0}], tree)
+    assert parse[1] > 0 == tax[1]
+    assert tax[2] > 0 == parse[2]
+    assert index.holders(["price", "none"], tree) == {"price": 2, "none": 0}
