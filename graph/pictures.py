@@ -7,7 +7,6 @@ what is drawn are one edge.
 import io
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import sqrt
 from typing import Any, Final
 
 import numpy as np
@@ -22,6 +21,9 @@ MOST_EDGES: Final = 6_000
 EVERY_GROUP: Final = frozenset({-2})
 """Stands for all groups where some are named: nothing is drawn as a super-node."""
 
+# The width of a picture where it is drawn, about, and the radius of the smallest group.
+_WIDTH_PIXELS: Final = 460.0
+_LEAST_PIXELS: Final = 4.0
 _KINDS: Final = tuple(NodeKind)
 _NUMBER_OF_KIND: Final = {kind: number for number, kind in enumerate(_KINDS)}
 
@@ -234,8 +236,8 @@ def draw(
         x=(*columns.places[shown, 0].tolist(), *(one.x for one in closed)),
         y=(*columns.places[shown, 1].tolist(), *(one.y for one in closed)),
         sizes=(
-            *(node_size(value) for value in columns.percentiles[shown].tolist()),
-            *(group_size(one.size) for one in closed),
+            *_sizes(columns.percentiles[shown]),
+            *_group_sizes(closed, groups),
         ),
         group_of=(*columns.groups[shown].tolist(), *(one.number for one in closed)),
         sources=tuple(sources.tolist()),
@@ -248,14 +250,26 @@ def draw(
     )
 
 
+def _sizes(percentiles: NDArray[np.float32]) -> list[float]:
+    """Return the sizes of drawn nodes: by their place among those that are drawn."""
+    place = np.empty(len(percentiles))
+    place[np.argsort(percentiles, kind="stable")] = np.arange(1, len(percentiles) + 1)
+    shares = place / max(len(percentiles), 1)
+    return [node_size(share) for share in shares.tolist()]
+
+
 def node_size(percentile: float) -> float:
     """Return how large a node is drawn, in pixels: the best tenth stands out."""
     return 2.0 + 6.0 * percentile**6
 
 
-def group_size(members: int) -> float:
-    """Return how large a group is drawn: its area grows with what it has, within reason."""
-    return min(6.0 + 1.1 * sqrt(members), 42.0)
+def _group_sizes(closed: Sequence[GroupDisc], groups: Sequence[GroupDisc]) -> list[float]:
+    """Return how large groups are drawn: as their discs are, so that none covers another."""
+    ends = [
+        (one.x + side * one.radius, one.y + side * one.radius) for one in groups for side in (-1, 1)
+    ]
+    width = max((max(axis) - min(axis) for axis in zip(*ends, strict=True)), default=0.0) or 1.0
+    return [max(_WIDTH_PIXELS * one.radius / width, _LEAST_PIXELS) for one in closed]
 
 
 def _is_kind(kinds: NDArray[np.uint8], wanted: Collection[NodeKind] | None) -> NDArray[np.bool_]:

@@ -154,7 +154,9 @@ _BELOW: Final[Mapping[str, tuple[str, ...]]] = {
     "sessions": ("session", "failures"),
     "handoffs": ("work",),
     "reviews": ("review",),
-    "symbols": ("symbol",),
+    "symbols": ("symbol", "file"),
+    "history": ("history-past", "history-drift"),
+    "insights": ("insights-health", "insights-security", "insights-performance"),
     "runs": ("run",),
     "settings": ("namespace-delete",),
 }

@@ -10,11 +10,15 @@ from django.urls import path
 from codemem.accounts.values import Action
 from codemem.console.access import act, form, page
 from codemem.console.pages import (
+    code,
     consolidation,
     dashboard,
+    explorer,
     failures,
     finding,
     handoffs,
+    history,
+    insights,
     memories,
     memory,
     queue,
@@ -89,4 +93,33 @@ urlpatterns = [
     path(_R, page(repositories.show), name="repository"),
     path(f"{_R}/reviews", page(reviews.index, to=Action.READ_GRAPH), name="repository-reviews"),
     path(f"{_R}/index", act(repositories.request_index), name="repository-index"),
+    # --- The code of a repository ---
+    path(f"{_R}/graph", page(explorer.show, to=Action.READ_GRAPH), name="graph"),
+    path(f"{_R}/graph/columns", page(explorer.columns, to=Action.READ_GRAPH), name="graph-columns"),
+    path(f"{_R}/graph/node", page(explorer.node, to=Action.READ_GRAPH), name="graph-node"),
+    path(
+        f"{_R}/graph/suggestions",
+        page(explorer.suggestions, to=Action.READ_GRAPH),
+        name="graph-suggestions",
+    ),
+    path(f"{_R}/symbols", page(code.symbols, to=Action.READ_GRAPH), name="symbols"),
+    path(f"{_R}/symbols/<path:node_id>", page(code.symbol, to=Action.READ_GRAPH), name="symbol"),
+    path(f"{_R}/files/<path:path>", page(code.file, to=Action.READ_GRAPH), name="file"),
+    path(f"{_R}/history", page(history.show, to=Action.READ_GRAPH), name="history"),
+    path(f"{_R}/history/past", page(history.past, to=Action.READ_GRAPH), name="history-past"),
+    path(f"{_R}/history/drift", page(history.compare, to=Action.READ_GRAPH), name="history-drift"),
+    path(f"{_R}/insights", page(insights.activity, to=Action.READ_GRAPH), name="insights"),
+    path(
+        f"{_R}/insights/health", page(insights.health, to=Action.READ_GRAPH), name="insights-health"
+    ),
+    path(
+        f"{_R}/insights/security",
+        page(insights.security, to=Action.READ_GRAPH),
+        name="insights-security",
+    ),
+    path(
+        f"{_R}/insights/performance",
+        page(insights.performance, to=Action.READ_GRAPH),
+        name="insights-performance",
+    ),
 ]

@@ -30,6 +30,12 @@ _ROOM: Final = 0.75
 _BETWEEN_DISCS: Final = 1.5
 # With this share of its nodes known from before, a disc is kept and only the new ones settle.
 _KNOWN_ENOUGH: Final = 0.6
+# Between rings of one depth, between depths, and along a ring.
+_BETWEEN_RINGS: Final = 2.2
+_FIRST_RING: Final = 5.0
+_ON_RING: Final = 2.4
+# How much of a new disc's radius its nodes take on average.
+_FILLED: Final = 0.62
 _GOLDEN_ANGLE: Final = np.pi * (3 - np.sqrt(5))
 
 
@@ -85,19 +91,26 @@ def beside(place: tuple[float, float], order: int) -> tuple[float, float]:
 
 
 def rings(depths: Positions, parents: Positions) -> Points:
-    """Return places around the node of depth 0: a ring for each depth, children by their parents.
+    """Return places around the node of depth 0: rings for each depth, children by their parents.
 
     `parents` are positions of the node that each was reached from, in the order of depths.
     """
     places = np.zeros((len(depths), 2))
     angles = np.zeros(len(depths))
+    radius = _FIRST_RING
     for depth in range(1, int(depths.max(initial=0)) + 1):
-        ring = np.flatnonzero(depths == depth)
-        ring = ring[np.argsort(angles[parents[ring]], kind="stable")]
-        angles[ring] = (np.arange(len(ring)) + 0.5 * (depth % 2)) * 2 * np.pi / max(len(ring), 1)
-        # Room for all of a ring, and always outside of the one before.
-        radius = max(6.0 * depth, len(ring) * 1.2 / (2 * np.pi) + 3.0 * depth)
-        places[ring] = radius * np.column_stack([np.cos(angles[ring]), np.sin(angles[ring])])
+        band = np.flatnonzero(depths == depth)
+        band = band[np.argsort(angles[parents[band]], kind="stable")]
+        angles[band] = (np.arange(len(band)) + 0.5 * (depth % 2)) * 2 * np.pi / max(len(band), 1)
+        # As many rings as the band needs; neighbors in angle stand in different ones.
+        radii = [radius]
+        while sum(2 * np.pi * one / _ON_RING for one in radii) < len(band):
+            radii.append(radii[-1] + _BETWEEN_RINGS)
+        distance = np.array(radii)[np.arange(len(band)) % len(radii)]
+        places[band] = distance[:, None] * np.column_stack(
+            [np.cos(angles[band]), np.sin(angles[band])]
+        )
+        radius = radii[-1] + _FIRST_RING
     return places
 
 
@@ -189,7 +202,7 @@ def _inside(
 ) -> Points:
     """Return each node's place relative to the center of its disc."""
     count = len(discs)
-    places = np.where(known[:, None], seeds, _scattered(discs, ranks, radii))
+    places = np.where(known[:, None], seeds, _scattered(discs, radii))
     chosen = np.zeros(count, np.bool_)
     chosen[np.argsort(-ranks, kind="stable")[:MOST_LAID_OUT]] = True
     same = discs[edges.sources] == discs[edges.targets]
@@ -212,6 +225,11 @@ def _inside(
             moving=moving,
             limits=radii[discs],
             random=random,
+        )
+        # Not where something stands already: what is new finds its place beside it.
+        fresh = np.bincount(discs[known], minlength=len(radii)) == 0
+        places = _held(
+            _spread_out(places, discs, radii, moving & fresh[discs]), radii[discs], moving
         )
     return _beside(
         places=places,
@@ -277,9 +295,9 @@ def _beside(
     return _held(places, radii[discs], held)
 
 
-def _scattered(discs: Positions, ranks: NDArray[np.float64], radii: NDArray[np.float64]) -> Points:
-    """Return an even spread over each disc, the most important in the middle."""
-    order = np.lexsort((-ranks, discs))
+def _scattered(discs: Positions, radii: NDArray[np.float64]) -> Points:
+    """Return an even spread over each disc, in no order that means anything."""
+    order = np.argsort(discs, kind="stable")
     sizes = np.bincount(discs)
     begins = np.concatenate([[0], np.cumsum(sizes)[:-1]])
     number = np.empty(len(discs))
@@ -287,6 +305,18 @@ def _scattered(discs: Positions, ranks: NDArray[np.float64], radii: NDArray[np.f
     radius = radii[discs] * np.sqrt((number + 0.5) / sizes[discs])
     angle = number * _GOLDEN_ANGLE
     return np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
+
+
+def _spread_out(
+    places: Points, discs: Positions, radii: NDArray[np.float64], moved: NDArray[np.bool_]
+) -> Points:
+    """Return the places, those that moved drawn out until they fill their discs."""
+    squares = np.square(places).sum(axis=1)
+    count = len(radii)
+    number = np.maximum(np.bincount(discs[moved], minlength=count), 1)
+    mean = np.sqrt(np.bincount(discs[moved], squares[moved], minlength=count) / number)
+    scale = np.clip(_FILLED * radii / np.maximum(mean, 1e-9), 1.0, 8.0)
+    return np.where(moved[:, None], places * scale[discs][:, None], places)
 
 
 def _sunflower(count: int) -> Points:

@@ -4,6 +4,7 @@ Every other query takes the ids of repositories and namespaces that a caller was
 and finds nothing outside of them.
 """
 
+from graph.queries.activity import Activity, Contributor, Station, Week, activity, stations
 from graph.queries.analyses import (
     AnalysisValue,
     NotRanked,
@@ -80,11 +81,13 @@ from graph.queries.repositories import (
 )
 
 __all__ = [
+    "Activity",
     "Algorithm",
     "AnalysisValue",
     "CitedSymbol",
     "CoChanged",
     "CoChangedPair",
+    "Contributor",
     "DependencyCycle",
     "Group",
     "Groups",
@@ -97,6 +100,9 @@ __all__ = [
     "NotRanked",
     "OuterTarget",
     "Severity",
+    "Station",
+    "Week",
+    "activity",
     "blobs_of",
     "cited_symbols",
     "co_changed_pairs",
@@ -138,6 +144,7 @@ __all__ = [
     "repository_scene",
     "scene_around",
     "scores_of",
+    "stations",
     "symbols_named",
     "symbols_to_embed",
     "ties_of",
