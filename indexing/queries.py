@@ -40,8 +40,19 @@ class RunView:
     skipped: dict[str, dict[str, object]]
     whole_because: str
     error: str
+    requested_by: str
     queued_at: datetime
+    started_at: datetime | None
     finished_at: datetime | None
+
+    @property
+    def is_over(self) -> bool:
+        return self.state not in ACTIVE_STATES
+
+    @property
+    def share(self) -> float | None:
+        """How much of the files is done, 0..1; None while nobody has counted them."""
+        return min(1.0, self.files_done / self.files_total) if self.files_total else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +127,19 @@ def active_runs(*, repository_ids: Sequence[UUID]) -> list[RunView]:
             repository_id__in=repository_ids, state__in=ACTIVE_STATES
         ).order_by("queued_at")[:50]
     ]
+
+
+def failing_runs(*, repository_ids: Sequence[UUID]) -> list[RunView]:
+    """Return the failures that nothing has followed: the newest ended run of its ref. One query."""
+    newer = IndexRun.objects.filter(
+        repository_id=OuterRef("repository_id"),
+        ref=OuterRef("ref"),
+        queued_at__gt=OuterRef("queued_at"),
+    ).exclude(state__in=ACTIVE_STATES)
+    failed = IndexRun.objects.filter(
+        ~Exists(newer), repository_id__in=repository_ids, state=IndexRun.State.FAILED
+    )
+    return [_view(run) for run in failed.order_by("-queued_at")[:50]]
 
 
 def cached_facts(*, keys: Collection[tuple[str, str]]) -> dict[tuple[str, str], CachedFacts]:
@@ -213,6 +237,8 @@ def _view(run: IndexRun) -> RunView:
         skipped=run.skipped,
         whole_because=run.whole_because,
         error=run.error,
+        requested_by=run.requested_by,
         queued_at=run.queued_at,
+        started_at=run.started_at,
         finished_at=run.finished_at,
     )

@@ -15,6 +15,7 @@ from memory.values import MemoryCounts, MemoryType, StoredMemory, Visibility
 
 # What searches read and nobody shows: several kilobytes a row.
 SEARCH_COLUMNS = ("tokens", "lexemes", "embedding", "retired_links")
+_MOST_WORDS = 8
 
 
 class MemoryUnknown(Exception):
@@ -46,6 +47,20 @@ def list_memories(
     """Return the visible memories for a listing, newest first; one query when evaluated."""
     rows = visible_memories(caller=caller, now=now, include_inactive=include_inactive)
     return shown(rows).order_by("-created_at", "-id")
+
+
+def memories_saying(
+    *, caller: Caller, namespace_ids: Iterable[UUID], text: str, limit: int, now: datetime
+) -> list[StoredMemory]:
+    """Return the newest memories whose content has every word of a text, in any case. One query.
+
+    For finding again what one knows to be there, letter by letter; questions are for `recall`.
+    """
+    rows = visible_memories(caller=caller, now=now).filter(namespace_id__in=list(namespace_ids))
+    for word in text.split()[:_MOST_WORDS]:
+        rows = rows.filter(content__icontains=word)
+    found = shown(rows).order_by("-created_at", "-id")[:limit]
+    return [stored(row, now=now) for row in found]
 
 
 def get_memory(

@@ -6,7 +6,7 @@ for the rest) and hand the view one `Visit`.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import wraps
 from typing import Any, Final
@@ -159,6 +159,16 @@ class Visit:
             "namespaces": sorted(self.caller.names.values()),
             "repositories": self._repositories(),
         }
+
+    def elsewhere(self, *, namespace: str, repository: str) -> "Visit":
+        """Return this visit as of another place, as far as the caller sees it."""
+        key = self.caller.find_namespace(namespace) if namespace else None
+        if key is None:
+            return self
+        place = _namespace(self.caller, namespace)
+        found = graph.list_repositories(namespace_ids=(key,)) if repository else []
+        named = next((one for one in found if one.name == repository), None)
+        return replace(self, namespace=place, repository=named)
 
     def say(self, sentence: str) -> None:
         """Show a sentence on the next page: something was done."""

@@ -61,7 +61,7 @@ _MANAGE: Final = (
 _SERVER: Final = (
     Entry(page="namespaces", label="Namespaces", icon="layers"),
     Entry(page="tokens", label="Tokens", icon="key"),
-    Entry(page="jobs", label="Jobs and health", icon="pulse"),
+    Entry(page="jobs", label="Jobs and health", icon="activity"),
 )
 
 
@@ -158,5 +158,8 @@ _BELOW: Final[Mapping[str, tuple[str, ...]]] = {
     "history": ("history-past", "history-drift"),
     "insights": ("insights-health", "insights-security", "insights-performance"),
     "runs": ("run",),
+    "repository": ("repository-webhook",),
     "settings": ("namespace-delete",),
+    "namespaces": ("erasure",),
+    "dashboard": ("namespace",),
 }

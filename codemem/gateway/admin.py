@@ -22,13 +22,13 @@ from codemem.accounts.services import caller_of_user
 from codemem.embedding import EmbeddingUnavailable, reembedding
 from codemem.embedding.models import EmbeddingModel, Reembedding
 from codemem.embedding.reembedding import ReembeddingNeedless, ReembeddingUnderWay
-from codemem.gateway.webhooks import webhook_secret
 from graph import services as graph
 from graph.models import Repository, RepositoryAlias
 from graph.remotes import redact_credentials
 from indexing import services as indexing
 from indexing.findings import services as findings
 from indexing.models import Finding, History, IndexRun, ScipRun
+from indexing.signing import webhook_secret
 from memory import services as memory
 from memory.models import ReviewItem
 from workers import queue

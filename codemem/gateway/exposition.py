@@ -13,8 +13,7 @@ from prometheus_client.exposition import generate_latest
 from prometheus_client.metrics_core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from codemem.gateway import health
-from workers import queue
+from workers import health, queue
 
 
 def metrics(request: HttpRequest) -> HttpResponse:

@@ -1,8 +1,8 @@
 """POST /webhooks/<provider>/<repository>: a git host tells of a push, and a run is queued.
 
 Who knows the repository's secret may have it fetched, and nothing else: what a delivery says of
-contents is not read. The secret follows from the server's own key, so there is none to store;
-the admin shows it. A foreign signature and an unknown repository get the same answer.
+contents is not read. The console and the admin show the secret. A foreign signature and an unknown
+repository get the same answer.
 """
 
 import hmac
@@ -16,7 +16,7 @@ import structlog
 from django.core.exceptions import ObjectDoesNotExist
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.utils.crypto import constant_time_compare, salted_hmac
+from django.utils.crypto import constant_time_compare
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST
 
@@ -24,6 +24,7 @@ from codemem.gateway import body
 from codemem.gateway.errors import BodyMalformed, BodyTooLarge, ErrorReport, response, translate
 from graph import queries as graph
 from indexing import services
+from indexing.signing import webhook_secret
 from workers import queue
 
 log = structlog.get_logger(__name__)
@@ -35,7 +36,7 @@ _UNKNOWN = ErrorReport(
     "not_found",
     404,
     "There is no such repository here, or the delivery is not signed with its secret.",
-    "The admin shows a repository's webhook address and secret.",
+    "The console shows a repository's webhook address and secret.",
 )
 
 
@@ -55,11 +56,6 @@ _PROVIDERS = {
     "gitea": _Provider("X-Gitea-Event", "X-Gitea-Signature"),
     "forgejo": _Provider("X-Forgejo-Event", "X-Forgejo-Signature"),
 }
-
-
-def webhook_secret(repository_id: UUID) -> str:
-    """Return what the git host signs its deliveries with; another for each repository."""
-    return salted_hmac("codemem.webhook", f"{repository_id}", algorithm="sha256").hexdigest()
 
 
 @csrf_exempt

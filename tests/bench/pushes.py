@@ -292,7 +292,7 @@ class _Pushed:
         sys.exit(f"{symbol} of {commit} was not shown: {self._last_run()}")
 
     def _deliver(self, commit: str) -> None:
-        from codemem.gateway.webhooks import webhook_secret
+        from indexing.signing import webhook_secret
 
         body = json.dumps({"ref": "refs/heads/main", "after": commit}).encode()
         secret = webhook_secret(self.repository.pk).encode()

@@ -5,8 +5,7 @@ from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 from prometheus_client.parser import text_string_to_metric_families
 
-from codemem.gateway import health
-from workers import queue
+from workers import health, queue
 
 READY = {"status": "ok", "database": "ok", "migrations": "ok", "redis": "ok"}
 
@@ -45,7 +44,7 @@ def test_a_process_is_up_without_asking_anybody(client, redis_away):
 
 
 def test_a_server_with_all_its_parts_is_ready(client, db, django_assert_num_queries):
-    health._our_migrations()
+    health.our_migrations()
     with django_assert_num_queries(3):
         response = client.get("/readyz")
 

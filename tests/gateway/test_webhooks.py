@@ -6,9 +6,9 @@ from hashlib import sha256
 
 import pytest
 
-from codemem.gateway.webhooks import webhook_secret
 from graph.models import Ref
 from indexing.models import IndexRun
+from indexing.signing import webhook_secret
 from tests.factories import NOW, make_namespace, make_repository
 from workers import queue
 

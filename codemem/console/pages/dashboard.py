@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.http import HttpResponse
 
+from codemem.accounts import queries as accounts
 from codemem.accounts.values import Action
 from codemem.console.access import Visit
 from graph import queries as graph
@@ -14,17 +15,31 @@ from indexing import queries as indexing
 from memory.overview import overview
 
 _NEWEST = 8
-_RUNS = 6
 
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """A repository on the dashboard: what of it is indexed, and what runs."""
+    """A repository in a list: what of it is indexed, what runs, what failed last."""
 
     namespace: str
     repository: RepositoryValue
     state: RefState
     run: indexing.RunView | None
+    failure: indexing.RunView | None
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """The way from an empty server to the first answer; each step with whether it is taken."""
+
+    has_repository: bool
+    has_graph: bool
+    has_token: bool
+    has_memory: bool
+
+    @property
+    def is_over(self) -> bool:
+        return self.has_repository and self.has_graph and self.has_token and self.has_memory
 
 
 def show(visit: Visit) -> HttpResponse:
@@ -37,24 +52,31 @@ def show(visit: Visit) -> HttpResponse:
     context = {
         "shelves": shelves,
         "known": known,
-        "behind": sum(1 for shelf in shelves if shelf.state.is_pending),
+        "behind": sum(shelf.state.is_pending for shelf in shelves),
+        "failing": [shelf for shelf in shelves if shelf.failure],
+        "running": any(shelf.run for shelf in shelves),
+        "beginning": _beginning(visit, shelves, known.counts["memories"]),
+        "only": visit.namespace or _only(visit),
     }
-    title = visit.namespace.name if visit.namespace else "Dashboard"
-    return visit.render("dashboard/show.html", context, title=title)
+    if visit.is_fragment:
+        return visit.fragment("dashboard/shelves.html", context)
+    return visit.render("dashboard/show.html", context, title=_title(visit))
 
 
 def shelves_of(visit: Visit, namespace_ids: Sequence[UUID]) -> list[Shelf]:
-    """Return the repositories of some namespaces, by namespace and name. One query for each."""
+    """Return the repositories of some namespaces, by namespace and name. A query for each."""
     repositories = graph.list_repositories(namespace_ids=namespace_ids)
-    runs = indexing.active_runs(repository_ids=[repository.id for repository in repositories])
-    by_repository = {run.repository_id: run for run in runs}
+    keys = [repository.id for repository in repositories]
+    running = {run.repository_id: run for run in indexing.active_runs(repository_ids=keys)}
+    failed = {run.repository_id: run for run in indexing.failing_runs(repository_ids=keys)}
     names = visit.caller.names
     return [
         Shelf(
             namespace=names[repository.namespace_id],
             repository=repository,
             state=graph.get_ref_state(repository_id=repository.id, ref=None),
-            run=by_repository.get(repository.id),
+            run=running.get(repository.id),
+            failure=failed.get(repository.id),
         )
         for repository in sorted(repositories, key=lambda one: (names[one.namespace_id], one.name))
     ]
@@ -64,3 +86,22 @@ def _namespaces(visit: Visit) -> tuple[UUID, ...]:
     if visit.namespace is not None:
         return (visit.namespace.id,)
     return visit.caller.namespaces_for(Action.READ_MEMORY)
+
+
+def _only(visit: Visit) -> dict[str, str] | None:
+    """Return the caller's one namespace, where links need not ask which."""
+    names = sorted(visit.caller.names.values())
+    return {"name": names[0]} if len(names) == 1 else None
+
+
+def _title(visit: Visit) -> str:
+    return visit.namespace.name if visit.namespace else "Dashboard"
+
+
+def _beginning(visit: Visit, shelves: Sequence[Shelf], memories: int) -> Beginning:
+    return Beginning(
+        has_repository=bool(shelves),
+        has_graph=any(shelf.state.is_indexed for shelf in shelves),
+        has_token=accounts.tokens_of(caller=visit.caller).exists(),
+        has_memory=memories > 0,
+    )
