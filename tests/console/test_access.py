@@ -19,7 +19,7 @@ def _names(pattern: URLPattern) -> dict[str, object]:
     route = pattern.pattern
     return {
         name: NAMES.get(name, NOBODYS_ID)
-        for name in route.converters  # type: ignore[attr-defined]
+        for name in route.converters
     }
 
 
