@@ -16,11 +16,7 @@ NAMES = {"namespace": "team", "repository": "app", "node_id": "file:app.py", "pa
 
 
 def _names(pattern: URLPattern) -> dict[str, object]:
-    route = pattern.pattern
-    return {
-        name: NAMES.get(name, NOBODYS_ID)
-        for name in route.converters
-    }
+    return {name: NAMES.get(name, NOBODYS_ID) for name in pattern.pattern.converters}
 
 
 def _address(pattern: URLPattern) -> str:
