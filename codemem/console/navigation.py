@@ -80,7 +80,7 @@ class Here(Protocol):
 
 
 def sections(here: Here) -> list[Section]:
-    """Return the navigation of a visit; what does not lead anywhere from here is left out."""
+    """Return the navigation of a visit; what one may not see is left out."""
     namespace, repository = here.place
     drafted = [Section("", _links(here, _HOME))]
     if repository:
@@ -132,10 +132,7 @@ def _links(here: Here, entries: tuple[Entry, ...]) -> tuple[Link, ...]:
     for entry in entries:
         if entry.to is not None and not here.can(entry.to):
             continue
-        try:
-            where = here.url(entry.page)
-        except NoReverseMatch:
-            continue
+        where = here.url(entry.page)
         links.append(Link(entry.label, entry.icon, where, is_current=_leads(entry, here.page)))
     return tuple(links)
 

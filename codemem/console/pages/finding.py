@@ -2,11 +2,10 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 from uuid import UUID
 
 from django.http import HttpResponse
-from django.urls import NoReverseMatch
 
 from codemem.accounts.values import Action
 from codemem.console import navigation
@@ -98,8 +97,7 @@ def _symbols(
         repository = repositories.get(hit.node.repository_id) if hit.node.repository_id else None
         if repository is None:
             continue
-        address = _address(
-            visit,
+        address = visit.url(
             "symbol",
             namespace=visit.caller.names[repository.namespace_id],
             repository=repository.name,
@@ -112,12 +110,5 @@ def _memories(visit: Visit, namespace_ids: tuple[UUID, ...], query: str) -> Iter
     for found in memory.memories_saying(
         caller=visit.caller, namespace_ids=namespace_ids, text=query, limit=_SHOWN, now=visit.now
     ):
-        address = _address(visit, "memory", namespace=found.namespace, memory_id=found.id)
+        address = visit.url("memory", namespace=found.namespace, memory_id=found.id)
         yield Hit(address, "memory", found.content, found.memory_type)
-
-
-def _address(visit: Visit, page: str, **names: Any) -> str:
-    try:
-        return visit.url(page, **names)
-    except NoReverseMatch:
-        return visit.url("namespace", namespace=names["namespace"])
