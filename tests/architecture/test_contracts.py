@@ -16,7 +16,7 @@ PACKAGES = ("codemem", "graph", "memory", "indexing", "workers")
 VIOLATIONS = {
     "1. Imports point down": ("graph/remotes.py", "import memory.values"),
     "2. The client stands alone": ("codemem/client/cli.py", "import structlog"),
-    "3. Gateway and workers reach rows through queries and services": (
+    "3. Gateway, console and workers reach rows through queries and services": (
         "codemem/gateway/resources.py",
         "import memory.models",
     ),

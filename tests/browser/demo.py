@@ -11,6 +11,7 @@ from uuid import UUID
 from django.utils import timezone
 
 from codemem.accounts.models import Namespace, User
+from codemem.accounts.services import caller_of_user
 from codemem.accounts.values import TokenKind
 from graph import services as graph
 from graph.models import Repository
@@ -98,7 +99,7 @@ def _broken(namespace: Namespace, owner: User) -> Repository:
 
 def _remember(owner: User, repository: Repository, kind: str, content: str, why: str) -> UUID:
     outcome = store_memory(
-        caller=factories.caller_of(owner),
+        caller=caller_of_user(user=owner),
         namespace_id=repository.namespace_id,
         repository_id=repository.pk,
         content=content,
@@ -134,7 +135,7 @@ def _leave(owner: User, repository: Repository) -> None:
         last_event_at=now,
     )
     write_handoff(
-        caller=factories.caller_of(owner),
+        caller=caller_of_user(user=owner),
         namespace_id=repository.namespace_id,
         repository_id=repository.pk,
         baton=Baton(summary="Refunds are negative charges now; their tests are not written yet."),
