@@ -107,14 +107,17 @@ def _middle(place: int) -> float:
 
 
 # --- Blast radius ---------------------------------------------------------------------------------
-BLAST_WIDTH: Final = 760
-BLAST_HEIGHT: Final = 440
-_CENTER: Final = (BLAST_WIDTH / 2, BLAST_HEIGHT / 2)
 _MOST_CHANGED: Final = 8
 _MOST_DEPENDENTS: Final = 40
 _MOST_LABELS: Final = 16
-# Of the rings: changed symbols, direct dependents, farther ones; wider than high.
-_RINGS: Final = ((84, 52), (210, 128), (318, 192))
+# Half axes of the rings (changed symbols, direct dependents, farther ones), wider than high, where
+# there is little to show and where there is much.
+_FEW: Final = 8
+_NARROW: Final = ((56, 34), (150, 84), (226, 138))
+_WIDE: Final = ((84, 52), (210, 128), (300, 186))
+_MARGIN: Final = (110, 26)  # for labels
+# Not upright: labels stand to the side, and the first two would stand above each other.
+_FIRST_ANGLE: Final = -math.pi / 5
 _LABEL: Final = 26
 
 
@@ -169,10 +172,14 @@ def blast_of(answer: Mapping[str, Any]) -> BlastPicture | None:
     shown = dependents[:_MOST_DEPENDENTS]
     direct = _near_what_they_use([one for one in shown if one.get("depth", 1) == 1], inner)
     farther = [one for one in shown if one.get("depth", 1) > 1]
+    rings = _NARROW if max(len(direct), len(farther)) <= _FEW else _WIDE
+    outer = rings[2] if farther else rings[1]
+    width, height = 2 * (outer[0] + _MARGIN[0]), 2 * (outer[1] + _MARGIN[1])
+    center = (width / 2, height / 2)
     spots = [
-        *_ring([_node_of(uid) for uid in inner], ring=0),
-        *_ring(direct, ring=1),
-        *_ring(farther, ring=2),
+        *_ring([_node_of(uid) for uid in inner], ring=0, axes=rings[0], center=center),
+        *_ring(direct, ring=1, axes=rings[1], center=center),
+        *_ring(farther, ring=2, axes=rings[2], center=center),
     ]
     places = {spot.id: spot for spot in spots}
     lines = [
@@ -185,9 +192,9 @@ def blast_of(answer: Mapping[str, Any]) -> BlastPicture | None:
     return BlastPicture(
         spots=tuple(spots),
         lines=tuple(lines),
-        rings=_RINGS[1 : 3 if farther else 2],
-        width=BLAST_WIDTH,
-        height=BLAST_HEIGHT,
+        rings=rings[1 : 3 if farther else 2],
+        width=width,
+        height=height,
         left_out=max(0, total - len(shown)),
     )
 
@@ -204,14 +211,18 @@ def _near_what_they_use(
     return sorted(direct, key=place)
 
 
-def _ring(nodes: Sequence[Mapping[str, Any]], *, ring: int) -> list[Spot]:
-    wide, high = _RINGS[ring]
-    if ring == 0 and len(nodes) == 1:
-        wide = high = 0
+def _ring(
+    nodes: Sequence[Mapping[str, Any]],
+    *,
+    ring: int,
+    axes: tuple[int, int],
+    center: tuple[float, float],
+) -> list[Spot]:
+    wide, high = axes if ring or len(nodes) > 1 else (0, 0)
     spots = []
     for number, node in enumerate(nodes):
-        angle = 2 * math.pi * number / max(len(nodes), 1) - math.pi / 2
-        x, y = _CENTER[0] + wide * math.cos(angle), _CENTER[1] + high * math.sin(angle)
+        angle = 2 * math.pi * (number + ring / 3) / len(nodes) + _FIRST_ANGLE
+        x, y = center[0] + wide * math.cos(angle), center[1] + high * math.sin(angle)
         is_right = math.cos(angle) >= 0
         rank = float(node.get("rank_percentile") or 0.0)
         spots.append(
@@ -225,7 +236,7 @@ def _ring(nodes: Sequence[Mapping[str, Any]], *, ring: int) -> list[Spot]:
                 anchor="start" if is_right else "end",
                 label_x=round(x + (9 if is_right else -9), 1),
                 label_y=round(y + 4, 1),
-                is_labelled=ring == 0 or (ring == 1 and len(nodes) <= _MOST_LABELS),
+                is_labelled=ring == 0 or len(nodes) <= (_MOST_LABELS if ring == 1 else _FEW),
             )
         )
     return spots
