@@ -110,7 +110,8 @@ class Figures:
         self.seconds += other.seconds
 
     def keep(self, file: Path, of: str) -> None:
-        file.write_text(json.dumps({"of": of, "figures": asdict(self)}))
+        told = {"of": of, "figures": asdict(self)}
+        file.write_text(json.dumps(told, default=_plain))
 
     @classmethod
     def kept(cls, file: Path, of: str) -> "Figures | None":
@@ -204,7 +205,8 @@ class Past:
         line = self._git("rev-list", "--first-parent", "HEAD").split()
         low, high = 0, min(200, len(line) - 1)
         while high < len(line) - 1 and self._count(line[high]) < most:
-            low, high = high, min(2 * high, len(line) - 1)
+            high = min(2 * high, len(line) - 1)
+        # Not from where the last one was too near: what moves as a whole makes the counts uneven.
         while low < high:
             middle = (low + high) // 2
             low, high = (low, middle) if self._count(line[middle]) >= most else (middle + 1, high)
@@ -668,6 +670,11 @@ def _weighted_means(stated: Sequence[Stated]) -> tuple[float, float]:
         sum(one.weight * one.probability for one in stated) / whole,
         sum(one.weight * one.is_hidden for one in stated) / whole,
     )
+
+
+def _plain(number: np.generic) -> object:
+    """Return a number of NumPy as JSON has it."""
+    return number.item()
 
 
 def _mean(values: Iterable[float]) -> float:
