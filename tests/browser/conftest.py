@@ -31,7 +31,7 @@ SCREENSHOTS = ROOT / ".local" / "screenshots"
 DESKTOP = ViewportSize(width=1280, height=800)
 PHONE = ViewportSize(width=390, height=844)
 _PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "chrome")
-_PATIENCE_MS = 15_000
+_PATIENCE_MS = 30_000
 # What a page must be free of; "minor" ones are told nobody.
 _SERIOUS = {"moderate", "serious", "critical"}
 

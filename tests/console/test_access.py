@@ -27,9 +27,13 @@ BEHIND_THE_DOOR = [
     pattern for pattern in urlpatterns if pattern.name not in {"sign-in", "sign-out"}
 ]
 OF_NAMESPACE = [pattern for pattern in BEHIND_THE_DOOR if "namespace" in _names(pattern)]
+# Parts of pages that answer about what a parameter names, and nothing without it.
+PARTS = {"graph-node"}
 # Pages whose address names nothing but the place: they are there for every member.
 PLACES = [
-    pattern for pattern in OF_NAMESPACE if set(_names(pattern)) <= {"namespace", "repository"}
+    pattern
+    for pattern in OF_NAMESPACE
+    if set(_names(pattern)) <= {"namespace", "repository"} and pattern.name not in PARTS
 ]
 
 
