@@ -21,9 +21,10 @@ MOST_EDGES: Final = 6_000
 EVERY_GROUP: Final = frozenset({-2})
 """Stands for all groups where some are named: nothing is drawn as a super-node."""
 
-# The width of a picture where it is drawn, about, and the radius of the smallest group.
+# The width of a picture where it is drawn, about, and the radii of the smallest and largest group.
 _WIDTH_PIXELS: Final = 460.0
 _LEAST_PIXELS: Final = 4.0
+_MOST_PIXELS: Final = 44.0
 _KINDS: Final = tuple(NodeKind)
 _NUMBER_OF_KIND: Final = {kind: number for number, kind in enumerate(_KINDS)}
 
@@ -269,7 +270,9 @@ def _group_sizes(closed: Sequence[GroupDisc], groups: Sequence[GroupDisc]) -> li
         (one.x + side * one.radius, one.y + side * one.radius) for one in groups for side in (-1, 1)
     ]
     width = max((max(axis) - min(axis) for axis in zip(*ends, strict=True)), default=0.0) or 1.0
-    return [max(_WIDTH_PIXELS * one.radius / width, _LEAST_PIXELS) for one in closed]
+    return [
+        min(max(_WIDTH_PIXELS * one.radius / width, _LEAST_PIXELS), _MOST_PIXELS) for one in closed
+    ]
 
 
 def _is_kind(kinds: NDArray[np.uint8], wanted: Collection[NodeKind] | None) -> NDArray[np.bool_]:

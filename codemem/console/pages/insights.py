@@ -120,7 +120,7 @@ def performance(visit: Visit) -> HttpResponse:
         "page": page,
         "rules": _rules(page),
         "used": _by_number(best, lambda one: float(one.score.in_degree) if one.score else 0.0),
-        "complex": _by_number(best, lambda one: float(one.node.cyclomatic)),
+        "complex": _by_number([one for one in best if one.node.cyclomatic > 1], _paths),
         "impact": _top(_by_path(visit, "change_impact")),
     }
     return _shown(visit, "performance", context)
@@ -180,6 +180,10 @@ def _by_number(nodes: Sequence[ScoredNode], number: Any) -> list[tuple[ScoredNod
     best = sorted(nodes, key=lambda one: -number(one))[:_TOP]
     most = number(best[0]) if best else 1.0
     return [(one, number(one), number(one) / (most or 1.0)) for one in best if number(one)]
+
+
+def _paths(one: ScoredNode) -> float:
+    return float(one.node.cyclomatic)
 
 
 def _spread(values: dict[str, float]) -> charts.Columns | None:

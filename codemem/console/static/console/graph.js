@@ -166,6 +166,7 @@ function explore(stage) {
   function settings() {
     return {
       allowInvalidContainer: true,
+      stagePadding: 50,
       renderEdgeLabels: false,
       hideEdgesOnMove: true,
       hideLabelsOnMove: true,
@@ -247,7 +248,8 @@ function explore(stage) {
   function centerOn(id) {
     const at = drawing.getNodeDisplayData(id);
     if (!at) return;
-    const ratio = Math.min(drawing.getCamera().ratio, 0.4);
+    const now = drawing.getCamera().ratio;
+    const ratio = order.length > 150 ? Math.min(now, 0.4) : now;
     drawing.getCamera().animate({ x: at.x, y: at.y, ratio }, { duration: calm() ? 0 : 250 });
   }
 
