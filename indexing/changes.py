@@ -8,7 +8,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from graph.values import NodeKind, Visibility, file_id, symbol_id
@@ -23,15 +23,19 @@ class SymbolStatus(StrEnum):
     ADDED = "added"
     REMOVED = "removed"
     MODIFIED = "modified"
+    RENAMED = "renamed"
+    MOVED = "moved"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SymbolChange:
     """One symbol that a change touches. What is not there on a side is None.
 
-    `signature_changed` and `visibility_changed` are None when the new side was not seen. A change
+    `signature_changed`, `visibility_changed` and `defaults_changed` are None when the new side was
+    not seen; the last says that parameters are the same but for what they default to. A change
     `is_trivial` when its lines look like comments, documentation or blanks; a line of a string
-    that begins like a comment is taken for one.
+    that begins like a comment is taken for one. What is renamed or moved has another id on each
+    side (`indexing.moves`).
     """
 
     status: SymbolStatus
@@ -41,6 +45,7 @@ class SymbolChange:
     new: Definition | None
     signature_changed: bool | None = False
     visibility_changed: bool | None = False
+    defaults_changed: bool | None = False
     is_trivial: bool = False
 
     @property
@@ -55,7 +60,7 @@ class SymbolChange:
         """Tell whether somebody outside may have to change: it was public and is not the same."""
         if self.old is None or self.old.visibility is not Visibility.PUBLIC:
             return False
-        is_gone = self.status is SymbolStatus.REMOVED
+        is_gone = self.status in {SymbolStatus.REMOVED, SymbolStatus.RENAMED, SymbolStatus.MOVED}
         return is_gone or bool(self.signature_changed or self.visibility_changed)
 
 
@@ -65,6 +70,7 @@ class FileChange:
 
     `containing` are ids of symbols that did not change themselves but hold one that did.
     `changes_module`: it changes code outside all symbols, other than comments and imports.
+    `contents` are both sides as far as they are at hand.
     """
 
     diff: FileDiff
@@ -72,6 +78,7 @@ class FileChange:
     symbols: tuple[SymbolChange, ...] = ()
     containing: tuple[str, ...] = ()
     changes_module: bool = False
+    contents: tuple[bytes | None, bytes | None] = field(default=(None, None), repr=False)
 
     @property
     def old_id(self) -> str | None:
@@ -108,6 +115,23 @@ def compare(
         containing=tuple(comparison.containing(symbols)),
         changes_module=comparison.changes_module(),
     )
+
+
+def differ_in_defaults(old: Definition, new: Definition) -> bool:
+    """Tell whether two definitions take the same parameters, but for what these default to."""
+    if old.parameters == new.parameters or len(old.parameters) != len(new.parameters):
+        return False
+    return all(
+        _before_default(one) == _before_default(other)
+        for one, other in zip(old.parameters, new.parameters, strict=True)
+    )
+
+
+_DEFAULT = re.compile(r"\s*(?<![=!<>])=(?![=>]).*", re.DOTALL)
+
+
+def _before_default(parameter: str) -> str:
+    return _DEFAULT.sub("", parameter).rstrip("? ")
 
 
 # --- One side of a file ------------------------------------------------------------------------
@@ -294,6 +318,8 @@ class _Comparison:
                 new=new.definition,
                 signature_changed=signature_changed,
                 visibility_changed=visibility_changed,
+                defaults_changed=signature_changed
+                and differ_in_defaults(old.definition, new.definition),
                 is_trivial=not (signature_changed or visibility_changed)
                 and self._is_trivial(old, new),
             )
@@ -363,6 +389,7 @@ class _Comparison:
                 new=None,
                 signature_changed=None,
                 visibility_changed=None,
+                defaults_changed=None,
             )
 
     def _lost_names(self, before: _Side, after: _Side) -> set[str]:

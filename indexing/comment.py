@@ -14,6 +14,7 @@ from graph.impact import RiskLevel
 from graph.values import EdgeKind, NodeKind
 from indexing.changes import SymbolStatus
 from indexing.missing.values import MissingChange
+from indexing.noted import ReviewedMemory
 from indexing.remarks import KEY_PATTERN, Dismissal, Remark, Ticks
 from indexing.values import (
     MEMORY_CHARACTERS,
@@ -23,7 +24,6 @@ from indexing.values import (
     Review,
     ReviewedDependent,
 )
-from memory.values import StoredMemory
 
 MARKER: Final = "<!-- codemem-review -->"
 """The first line of every comment, by which a later review finds the one to replace."""
@@ -312,7 +312,7 @@ def _missing(missing: Sequence[MissingChange]) -> str:
     return "\n".join([title, "", *lines])
 
 
-def _memories(memories: Listing[StoredMemory]) -> str:
+def _memories(memories: Listing[ReviewedMemory]) -> str:
     if not memories.total:
         return ""
     lines = [

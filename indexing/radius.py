@@ -12,6 +12,7 @@ from graph import impact
 from graph import queries as graph
 from graph.impact import Reach
 from graph.values import (
+    LIVE,
     Dependent,
     Direction,
     EdgeKind,
@@ -20,8 +21,8 @@ from graph.values import (
     NodeKind,
     RepositoryValue,
     Score,
+    View,
 )
-from indexing import queries
 from indexing.changes import FileChange, SymbolChange, SymbolStatus
 from indexing.languages import language_of
 from indexing.values import ReviewedDependent, Use
@@ -40,6 +41,7 @@ _DEPENDENCY_KINDS: Final = (
     EdgeKind.IMPORTS,
     EdgeKind.INHERITS,
     EdgeKind.IMPLEMENTS,
+    EdgeKind.OVERRIDES,
 )
 
 
@@ -111,12 +113,14 @@ def is_noticeable(change: SymbolChange) -> bool:
     return change.status is not SymbolStatus.ADDED and not change.is_trivial
 
 
-def find_in_graph(repository: RepositoryValue, changes: Sequence[FileChange]) -> ChangedNodes:
-    """Look up what changed among the live nodes at the old paths. Four queries."""
+def find_in_graph(
+    repository: RepositoryValue, changes: Sequence[FileChange], *, view: View = LIVE
+) -> ChangedNodes:
+    """Look up what changed among the nodes that a branch shows at the old paths. Four queries."""
     paths = {change.diff.old_path for change in changes if change.old_id and change.diff.old_path}
-    recorded = queries.recorded_files(repository_id=repository.id, paths=paths)
-    files = {path: versions[0].vertex for path, versions in recorded.items() if versions[0].is_live}
-    symbols_in = graph.live_symbols_in(repository_id=repository.id, paths=paths)
+    shown = graph.blobs_of(repository_id=repository.id, paths=paths, view=view)
+    files = {path: vertex for path, (_, vertex) in shown.items()}
+    symbols_in = graph.live_symbols_in(repository_id=repository.id, paths=paths, view=view)
     symbols = {node.id: node for nodes in symbols_in.values() for node in nodes}
     touched = {s.old_id for change in changes for s in change.symbols if s.old_id in symbols}
     vertices = {*files.values(), *(symbols[uid].vertex for uid in touched if uid)}
@@ -162,12 +166,16 @@ class BlastRadius:
         return [f"More than {NODE_LIMIT:,} nodes depend on the change; the nearest are counted."]
 
 
-def follow(repository: RepositoryValue, changed: ChangedNodes, *, depth: int) -> BlastRadius:
+def follow(
+    repository: RepositoryValue, changed: ChangedNodes, *, depth: int, view: View = LIVE
+) -> BlastRadius:
     """Find and rank the dependents of what changed, up to `depth` steps away; about ten queries.
+
+    Dependents are those that the branch of the view has.
 
     Tests are followed farther, because they come in at the public end of the code.
     """
-    reached = _reach(repository, changed, depth=max(depth, _TEST_DEPTH))
+    reached = _reach(repository, changed, depth=max(depth, _TEST_DEPTH), view=view)
     ways = _ways(reached)
     ranked = _ranked(_without_mere_importers(reached), reached, ways, changed)
     tests = [one for one in ranked if is_test(one.node)]
@@ -201,20 +209,25 @@ class _Reached:
         return self.is_truncated and farthest <= depth
 
 
-def _reach(repository: RepositoryValue, changed: ChangedNodes, *, depth: int) -> _Reached:
+def _reach(
+    repository: RepositoryValue, changed: ChangedNodes, *, depth: int, view: View
+) -> _Reached:
     seeds, moved = changed.seeds(), changed.moved()
     found = graph.dependents(
         namespace_id=repository.namespace_id,
         vertices=list(seeds),
         max_depth=depth,
         node_limit=NODE_LIMIT,
+        view=view,
     )
-    importers = _uses(repository, moved, (EdgeKind.IMPORTS,))
-    uses = [*_uses(repository, seeds, _DEPENDENCY_KINDS), *importers]
-    farther = _uses(repository, _walked_on(found.dependents), _DEPENDENCY_KINDS)
+    # Users in other repositories are told apart, to whom may know (indexing.crossing.reached).
+    here = [one for one in found.dependents if one.node.repository_id == repository.id]
+    importers = _uses(repository, moved, (EdgeKind.IMPORTS,), view)
+    uses = [*_uses(repository, seeds, _DEPENDENCY_KINDS, view), *importers]
+    farther = _uses(repository, _walked_on(here), _DEPENDENCY_KINDS, view)
     return _Reached(
         ids={**moved, **seeds},
-        dependents=_with_importers(found.dependents, importers, {**moved, **seeds}),
+        dependents=_with_importers(here, importers, {**moved, **seeds}),
         uses=_by_source(uses),
         steps=_by_source([*uses, *farther]),
         is_truncated=found.is_truncated,
@@ -222,7 +235,7 @@ def _reach(repository: RepositoryValue, changed: ChangedNodes, *, depth: int) ->
 
 
 def _uses(
-    repository: RepositoryValue, vertices: Iterable[int], kinds: Sequence[EdgeKind]
+    repository: RepositoryValue, vertices: Iterable[int], kinds: Sequence[EdgeKind], view: View
 ) -> list[Neighbor]:
     neighborhood = graph.neighbors(
         namespace_id=repository.namespace_id,
@@ -230,8 +243,13 @@ def _uses(
         direction=Direction.IN,
         kinds=kinds,
         limit=_EDGE_LIMIT,
+        view=view,
     )
-    return [neighbor for neighbor in neighborhood.neighbors if neighbor.node is not None]
+    return [
+        neighbor
+        for neighbor in neighborhood.neighbors
+        if neighbor.node is not None and neighbor.node.repository_id == repository.id
+    ]
 
 
 def _walked_on(reached: Sequence[Dependent]) -> list[int]:

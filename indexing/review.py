@@ -7,8 +7,11 @@ are those of the commit that the graph shows. Whatever could not be seen is said
 import posixpath
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from datetime import datetime
+from functools import lru_cache
 from typing import Final
+from uuid import UUID
 
 from codemem.accounts.values import Action, Caller
 from graph import impact
@@ -16,11 +19,17 @@ from graph.impact import Extent, Risk
 from graph.values import Node, RefState, RepositoryValue
 from indexing import diffs, queries
 from indexing.changes import FileChange, SymbolChange, SymbolStatus, compare
+from indexing.crossing.reached import AffectedRepository, AffectedService, Beyond, beyond
 from indexing.diffs import ChangeStatus, FileDiff
+from indexing.findings import queries as findings
+from indexing.git import GitError
 from indexing.languages import language_of
 from indexing.mirrors import find_mirror
 from indexing.missing.finding import find_missing, shown_by
 from indexing.missing.values import LEAST_PROBABILITY, MOST_SUGGESTIONS, Missing
+from indexing.moves import pair_moves
+from indexing.noted import ReviewedMemory, noted
+from indexing.owners import PLACES, Owner, Rule, owners_of, parse
 from indexing.radius import (
     BlastRadius,
     ChangedNodes,
@@ -33,6 +42,7 @@ from indexing.radius import (
 from indexing.sides import Base, Limits, find_base, read_sides
 from indexing.values import (
     MEMORY_CHARACTERS,
+    USES_SHOWN,
     AffectedPath,
     ChangedSymbol,
     Item,
@@ -41,13 +51,16 @@ from indexing.values import (
     ReviewedDependent,
     ReviewedFile,
 )
-from memory import queries as memory
-from memory.values import StoredMemory
+from memory.bearing import bearing_on
 
 MAXIMUM_DEPTH: Final = 5
 _MEMORY_LIMIT: Final = 100
 _MODULE_PARTS: Final = 2
 _SHOWN_SHA: Final = 12
+_LARGEST_OWNERS_FILE: Final = 3 << 20
+_NO_OTHERS: Final = (
+    "Services and other repositories are left out: this token may not read the graph."
+)
 
 
 def review_diff(
@@ -78,8 +91,19 @@ def review_diff(
     changes, known_base, notes = read_changes(
         repository, diff, base=base, indexed_commit=ref_state.indexed_commit, limits=limits
     )
-    changed = find_in_graph(repository, changes)
-    radius = follow(repository, changed, depth=depth)
+    view = ref_state.view
+    changed = find_in_graph(repository, changes, view=view)
+    radius = follow(repository, changed, depth=depth, view=view)
+    reached = beyond(
+        caller=caller,
+        repository_id=repository.id,
+        namespace_id=repository.namespace_id,
+        vertices=[
+            *changed.seeds(),
+            *changed.moved(),
+            *(one.node.vertex for one in radius.dependents),
+        ],
+    )
     memories, memory_notes = _memories(
         repository, changed, caller=caller, branch=ref_state.ref, now=now
     )
@@ -95,6 +119,7 @@ def review_diff(
     notes += [
         *_distance(known_base, ref_state.indexed_commit),
         *radius.notes(),
+        *([] if reached.is_allowed else [_NO_OTHERS]),
         *memory_notes,
         *missing.notes,
     ]
@@ -103,6 +128,8 @@ def review_diff(
         radius,
         memories,
         missing,
+        beyond=reached,
+        owners=_owners(repository, changes, commit=known_base.commit or ref_state.indexed_commit),
         base=known_base,
         indexed_commit=ref_state.indexed_commit,
         repository_nodes=queries.count_nodes(repository_id=repository.id),
@@ -141,12 +168,15 @@ def read_changes(
         limits=limits,
     )
     changes = [
-        compare(file, language=side.language, old=side.old, new=side.new)
+        replace(
+            compare(file, language=side.language, old=side.old, new=side.new),
+            contents=side.contents,
+        )
         if (side := sides.files.get(place))
         else FileChange(diff=file, language=None)
         for place, file in enumerate(files)
     ]
-    return changes, known_base, [*notes, *sides.notes, *_unread_languages(files)]
+    return pair_moves(changes), known_base, [*notes, *sides.notes, *_unread_languages(files)]
 
 
 def _first_of_each(files: Iterable[FileDiff], notes: list[str]) -> list[FileDiff]:
@@ -218,20 +248,51 @@ def _memories(
     caller: Caller,
     branch: str,
     now: datetime,
-) -> tuple[list[StoredMemory], list[str]]:
+) -> tuple[list[ReviewedMemory], list[str]]:
     if not caller.can(Action.READ_MEMORY, repository.namespace_id):
         return [], ["Memories are left out: this token may not read them."]
-    symbols = (changed.vertex_of(change) for change in changed.symbol_changes)
-    vertices = {*changed.files.values(), *(vertex for vertex in symbols if vertex is not None)}
-    found = memory.memories_about(
+    vertices = {vertex for one in changed.symbol_changes if (vertex := changed.vertex_of(one))}
+    found = bearing_on(
         caller=caller,
         namespace_id=repository.namespace_id,
-        vertices=vertices,
+        repository_id=repository.id,
+        vertices={*changed.files.values(), *vertices},
+        paths=changed.paths,
+        symbols={one.old_id for one in changed.symbol_changes if one.old_id},
         now=now,
         branch=branch,
         limit=_MEMORY_LIMIT,
     )
-    return found, []
+    return noted(found, changed.changes), []
+
+
+# --- Who answers for it ------------------------------------------------------------------------
+
+
+def _owners(
+    repository: RepositoryValue, changes: Sequence[FileChange], *, commit: str
+) -> list[Owner]:
+    """Return who owns the files as they were; who wrote them is known up to the last analysis."""
+    paths = [change.diff.old_path or change.diff.path for change in changes]
+    return owners_of(
+        paths,
+        rules=_owner_rules(repository.id, commit) if find_mirror(repository.id) else (),
+        lines_by_author=findings.authors_of(repository_id=repository.id, paths=paths),
+    )
+
+
+@lru_cache(maxsize=64)
+def _owner_rules(repository_id: UUID, commit: str) -> Sequence[Rule]:
+    mirror = find_mirror(repository_id)
+    assert mirror is not None
+    try:
+        found = {entry.path: entry.blob for entry in mirror.entries(commit, PLACES)}
+        blob = next((found[path] for path in PLACES if path in found), None)
+        contents = dict(mirror.blobs([blob], max_bytes=_LARGEST_OWNERS_FILE)) if blob else {}
+    except GitError:
+        return ()
+    content = contents.get(blob or "")
+    return tuple(parse(content.decode("utf-8", "replace"))) if isinstance(content, bytes) else ()
 
 
 # --- The report --------------------------------------------------------------------------------
@@ -240,9 +301,11 @@ def _memories(
 def _report(
     changed: ChangedNodes,
     radius: BlastRadius,
-    memories: Sequence[StoredMemory],
+    memories: Sequence[ReviewedMemory],
     missing: Missing,
     *,
+    beyond: Beyond,
+    owners: Sequence[Owner],
     base: Base,
     indexed_commit: str,
     repository_nodes: int,
@@ -272,6 +335,9 @@ def _report(
             [uid for change in changed.changes for uid in change.containing], 0.01, len
         ),
         missing=missing.changes,
+        services=budget.list(beyond.services, 0.05, _service_characters),
+        repositories=budget.list(beyond.repositories, 0.03, _repository_characters),
+        owners=budget.list(owners, 0.01, _owner_characters),
         notes=tuple(dict.fromkeys(notes)),
     )
 
@@ -326,16 +392,15 @@ def _is_tested(change: SymbolChange, changed: ChangedNodes, radius: BlastRadius)
 def _changed_symbols(changed: ChangedNodes, radius: BlastRadius) -> list[ChangedSymbol]:
     """Return the changed symbols: interfaces first, then by rank, what is trivial last."""
     keyed = []
-    changes = ((one, file.diff) for file in changed.changes for one in file.symbols)
-    for change, file in changes:
-        symbol = _changed_symbol(change, file, changed, radius)
+    for change in changed.symbol_changes:
+        symbol = _changed_symbol(change, changed, radius)
         key = (symbol.is_trivial, not change.is_interface_change, -(symbol.percentile or 0.0))
         keyed.append((key, symbol.id, symbol))
     return [symbol for *_, symbol in sorted(keyed, key=lambda row: row[:-1])]
 
 
 def _changed_symbol(
-    change: SymbolChange, file: FileDiff, changed: ChangedNodes, radius: BlastRadius
+    change: SymbolChange, changed: ChangedNodes, radius: BlastRadius
 ) -> ChangedSymbol:
     definition = change.definition
     assert definition.kind is not None
@@ -343,7 +408,7 @@ def _changed_symbol(
     assert uid is not None
     return ChangedSymbol(
         id=uid,
-        path=file.path,
+        path=uid.removeprefix("sym:").partition("#")[0],
         name=definition.local_name,
         kind=definition.kind,
         start_line=definition.start_line,
@@ -355,6 +420,9 @@ def _changed_symbol(
         signature_changed=change.signature_changed,
         visibility_changed=change.visibility_changed,
         is_trivial=change.is_trivial,
+        old_id=change.old_id if change.old_id != uid else None,
+        old_visibility=change.old.visibility if change.old and change.visibility_changed else None,
+        defaults_changed=change.defaults_changed,
         dependents=radius.direct_counts.get(change.old_id or "", 0)
         if is_noticeable(change)
         else None,
@@ -450,9 +518,23 @@ def _dependent_characters(dependent: ReviewedDependent) -> int:
     return _DEPENDENT_KEYS + len(node.id) + len(node.path) + len(node.qualified_name) + uses
 
 
-def _memory_characters(stored: StoredMemory) -> int:
-    tags = sum(len(tag) + 4 for tag in stored.tags)
-    return _MEMORY_KEYS + min(len(stored.content), MEMORY_CHARACTERS) + tags
+def _memory_characters(memory: ReviewedMemory) -> int:
+    broken = sum(len(one.cites) + len(one.detail) for one in memory.broken)
+    shown = min(len(memory.content), MEMORY_CHARACTERS)
+    return _MEMORY_KEYS + shown + len(memory.contradiction) + broken
+
+
+def _service_characters(service: AffectedService) -> int:
+    others = sum(_USE_KEYS + len(one.id) + len(one.repository) for one in service.others)
+    return _USE_KEYS + len(service.id) + len(service.by) + others
+
+
+def _repository_characters(repository: AffectedRepository) -> int:
+    return _PATH_KEYS + sum(_USE_KEYS + len(one.id) for one in repository.uses[:USES_SHOWN])
+
+
+def _owner_characters(owner: Owner) -> int:
+    return _PATH_KEYS + len(owner.name)
 
 
 def _file_characters(file: ReviewedFile) -> int:

@@ -8,12 +8,14 @@ a claim of whoever sent it.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
-from indexing.contents import Content, blob_id, facts_of
+from indexing.contents import Key, Unread, blob_id, each_of
 from indexing.diffs import ChangeStatus, FileDiff
 from indexing.facts import BlobFacts
 from indexing.git import BlobContent, BlobMissing, EntryKind, GitError, Mirror
 from indexing.languages import Language, language_of
+from indexing.parsing import skip_reason
 from indexing.queries import RecordedFile
 
 _NAMED_IN_A_NOTE = 5
@@ -63,12 +65,16 @@ class Base:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileSides:
-    """The facts of one file before and after; None where a side is not there or was not seen."""
+    """The facts of one file before and after; None where a side is not there or was not seen.
+
+    `contents` are what both are of, None likewise.
+    """
 
     diff: FileDiff
     language: Language
     old: BlobFacts | None
     new: BlobFacts | None
+    contents: tuple[bytes | None, bytes | None] = (None, None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +141,21 @@ class _File:
     new_content: bytes | None = None
 
 
+class _Version(NamedTuple):
+    """One side of a file: its path, its blob, and the content if it is at hand."""
+
+    path: str
+    blob: str
+    content: bytes | None
+
+    @property
+    def key(self) -> Key | None:
+        language = language_of(self.path)
+        if language is None or skip_reason(self.path, 0) is not None:
+            return None
+        return Key(self.blob, language.name)
+
+
 class _Reading:
     def __init__(
         self,
@@ -198,11 +219,15 @@ class _Reading:
                 self._note(_OLD_SIDE_ONLY, diff.path)
 
     def sides(self) -> Sides:
-        old, new = self._old_facts(), self._new_facts()
+        old, new = self._facts(self._old_sides(), self._new_sides())
         return Sides(
             files={
                 place: FileSides(
-                    diff=file.diff, language=file.language, old=old.get(place), new=new.get(place)
+                    diff=file.diff,
+                    language=file.language,
+                    old=old.get(place),
+                    new=new.get(place),
+                    contents=(file.old_content, file.new_content),
                 )
                 for place, file in self.files.items()
             },
@@ -252,59 +277,67 @@ class _Reading:
         except GitError:
             return {}
 
-    def _old_facts(self) -> dict[int, BlobFacts]:
-        contents = {
-            place: (file.diff.old_path, file.choices[0])
+    def _old_sides(self) -> "dict[int, _Version]":
+        return {
+            place: _Version(file.diff.old_path, file.choices[0], file.old_content)
             for place, file in self.files.items()
             if file.diff.old_path is not None and file.choices
         }
-        bodies = {
-            file.choices[0]: file.old_content
-            for file in self.files.values()
-            if file.choices and file.old_content is not None
-        }
-        return self._facts(contents, bodies)
 
     # --- The new side --------------------------------------------------------------------------
 
-    def _new_facts(self) -> dict[int, BlobFacts]:
-        contents = {}
-        bodies = {}
-        for place, file in self.files.items():
-            if file.diff.new_path is not None and file.new_content is not None:
-                blob = blob_id(file.new_content)
-                contents[place] = (file.diff.new_path, blob)
-                bodies[blob] = file.new_content
-        return self._facts(contents, bodies)
+    def _new_sides(self) -> "dict[int, _Version]":
+        return {
+            place: _Version(file.diff.new_path, blob_id(file.new_content), file.new_content)
+            for place, file in self.files.items()
+            if file.diff.new_path is not None and file.new_content is not None
+        }
 
     # --- Facts and notes -----------------------------------------------------------------------
 
     def _facts(
-        self, contents: Mapping[int, tuple[str, str]], bodies: Mapping[str, bytes]
-    ) -> dict[int, BlobFacts]:
-        """Return facts by place. Content that is neither cached nor at hand has none."""
+        self, *sides: "Mapping[int, _Version]"
+    ) -> "tuple[dict[int, BlobFacts], dict[int, BlobFacts]]":
+        """Return facts by place. Content that is neither cached nor at hand has none.
+
+        Both sides at once: whatever must be parsed is, in one child.
+        """
+        versions = [version for side in sides for version in side.values()]
+        bodies = {one.blob: one.content for one in versions if one.content is not None}
 
         def read(blobs: Iterable[str]) -> Iterator[tuple[str, BlobContent]]:
             for blob in blobs:
                 yield blob, bodies.get(blob, BlobMissing())
 
-        found = facts_of(
-            [
-                Content(path=path, blob=blob, language=language.name)
-                for path, blob in contents.values()
-                if (language := language_of(path)) is not None
-            ],
-            read=read,
-            processes=self.limits.processes,
+        known = dict(
+            each_of(
+                [key for one in versions if (key := one.key) is not None],
+                read=read,
+                processes=self.limits.processes,
+                unpack=BlobFacts.from_bytes,
+            )
         )
-        known: dict[int, BlobFacts] = {}
-        for place, (path, _) in contents.items():
-            facts = found.get(path)
-            if isinstance(facts, BlobFacts):
-                known[place] = facts
-            elif facts is not None:
-                self._note(f"{_UNREAD} ({facts.reason})", path)
-        return known
+        old, new = (
+            {
+                place: facts
+                for place, version in side.items()
+                if (facts := self._seen(version, known)) is not None
+            }
+            for side in sides
+        )
+        return old, new
+
+    def _seen(
+        self, version: "_Version", known: "Mapping[Key, BlobFacts | Unread]"
+    ) -> BlobFacts | None:
+        reason = skip_reason(version.path, 0)
+        key = version.key
+        facts = known.get(key) if key is not None and reason is None else None
+        if reason is not None or isinstance(facts, Unread):
+            why = facts.reason if isinstance(facts, Unread) else reason
+            self._note(f"{_UNREAD} ({why})", version.path)
+            return None
+        return facts
 
     def _note(self, note: str, path: str) -> None:
         paths = self.notes.setdefault(note, [])

@@ -7,14 +7,19 @@ from typing import Final, Generic, TypeVar
 from graph.impact import Risk
 from graph.values import Edge, EdgeKind, Node, NodeKind, Visibility
 from indexing.changes import SymbolStatus
+from indexing.crossing.reached import AffectedRepository, AffectedService
 from indexing.diffs import ChangeStatus
 from indexing.missing.values import MissingChange
-from memory.values import StoredMemory
+from indexing.noted import ReviewedMemory
+from indexing.owners import Owner
 
 Item = TypeVar("Item")
 
 MEMORY_CHARACTERS: Final = 500
 """What a review shows of one memory; the whole is a question to the memory itself."""
+
+USES_SHOWN: Final = 5
+"""How many uses of another repository are shown; the rest is a number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +53,9 @@ class ReviewedFile:
 class ChangedSymbol:
     """One symbol that the diff changes, where it is now, or was if it is gone.
 
-    `old_signature` is there when it is another one. `dependents` counts direct ones, tests too,
+    `old_id` is what it was called where it is renamed or moved. `old_signature` and
+    `old_visibility` are there when they are others; `defaults_changed` says that the parameters
+    are the same but for what they default to. `dependents` counts direct ones, tests too,
     but not what changes as well; None where nobody asked: it is new, or its change is trivial.
     `percentile` is 0..1, None when the graph does not rank it; `is_tested` says whether a test is
     among its dependents, None when nobody can tell (new, gone, or not in the graph).
@@ -67,6 +74,9 @@ class ChangedSymbol:
     signature_changed: bool | None
     visibility_changed: bool | None
     is_trivial: bool
+    old_id: str | None = None
+    old_visibility: Visibility | None = None
+    defaults_changed: bool | None = False
     dependents: int | None
     percentile: float | None
     is_tested: bool | None
@@ -122,8 +132,9 @@ class Review:
 
     Dependents are those of the indexed commit; tests among them are listed apart. `containing` are
     ids of symbols that only hold a changed one. `missing` are files that such a change usually
-    includes and this one does not, the likeliest first. `notes` are sentences about what was not
-    seen.
+    includes and this one does not, the likeliest first. `services` are endpoints and topics that
+    the change reaches, `repositories` those of the namespace that use what changes. `owners` answer
+    for the changed files. `notes` are sentences about what was not seen.
     """
 
     indexed_commit: str
@@ -137,6 +148,9 @@ class Review:
     tests: Listing[ReviewedDependent]
     affected_files: Listing[AffectedPath]
     affected_modules: Listing[AffectedPath]
-    memories: Listing[StoredMemory]
+    memories: Listing[ReviewedMemory]
     missing: tuple[MissingChange, ...]
     notes: tuple[str, ...]
+    services: Listing[AffectedService] = Listing(items=(), total=0)
+    repositories: Listing[AffectedRepository] = Listing(items=(), total=0)
+    owners: Listing[Owner] = Listing(items=(), total=0)

@@ -109,6 +109,15 @@ class LandedChange:
     symbols: tuple[int, ...]
 
 
+def names_of_authors(*, repository_id: UUID, addresses: Collection[str]) -> dict[str, str]:
+    """Return the names that some addresses were last used with in commits. One query."""
+    if not addresses:
+        return {}
+    rows = Commit.objects.filter(repository_id=repository_id, author_email__in=set(addresses))
+    newest = rows.order_by("author_email", "-committed_at").distinct("author_email")
+    return dict(newest.values_list("author_email", "author_name"))
+
+
 def newest_landed(*, repository_id: UUID) -> tuple[int, int]:
     """Return what differs once the repository's known history does. One query."""
     rows = Commit.objects.filter(repository_id=repository_id, landed__isnull=False)

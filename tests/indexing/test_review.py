@@ -12,9 +12,13 @@ from indexing.changes import SymbolStatus
 from indexing.diffs import ChangeStatus, DiffTooLarge, NotADiff
 from indexing.mirrors import mirror_path
 from indexing.models import BlobFacts
+from indexing.noted import Role
+from indexing.pipeline import run_index
 from indexing.review import review_diff
+from indexing.services import request_index
 from indexing.sides import Limits
 from indexing.values import Review
+from memory.anchors import AnchorState, citation
 from memory.services import store_memory
 from tests.factories import NOW, caller_of
 from tests.indexing.checkout import Checkout, index, register
@@ -75,6 +79,8 @@ FILES = {
     "README.rst": "Shop\n",
 }
 BODY = PRICE.replace("amount / (1 + RATE)", "amount / (1.0 + RATE)")
+NET = "sym:shop/price.py#net"
+ROUND = "sym:shop/price.py#_round"
 SIGNATURE = PRICE.replace("net(amount: float)", "net(amount: float, rate: float)")
 
 
@@ -464,6 +470,124 @@ def test_an_outsiders_right_to_read_memories_is_for_elsewhere(shop, remembered, 
     review = shop.review_of({"shop/price.py": BODY}, caller=caller_of(outsider))
 
     assert review.memories.total == 0
+
+
+def _remember(shop: Shop, content: str, memory_type: str, **more: Any) -> None:
+    store_memory(
+        caller=shop.caller,
+        namespace_id=shop.repository.namespace_id,
+        repository_id=shop.repository.pk,
+        content=content,
+        memory_type=memory_type,
+        now=NOW,
+        **more,
+    )
+
+
+def test_a_decision_whose_code_changes_may_be_contradicted(shop):
+    _remember(
+        shop, "net divides by one plus the rate.", "decision", citations=[citation(symbol=NET)]
+    )
+
+    (memory,) = shop.review_of({"shop/price.py": BODY}).memories.items
+
+    assert memory.role is Role.DECISION
+    assert memory.contradiction.startswith("The diff changes what this decision cites")
+    assert [(one.cites, one.state) for one in memory.broken] == [
+        ("shop/price.py#net", AnchorState.DRIFTED)
+    ]
+
+
+def test_a_decision_is_contradicted_by_what_it_decided_against(shop):
+    _remember(
+        shop,
+        "Prices are floats.",
+        "decision",
+        alternatives=[{"option": "decimal everywhere", "reason": "slow"}],
+        links=[NET],
+    )
+    diff = {"shop/price.py": PRICE.replace("return amount /", "return decimal.Decimal(amount) /")}
+
+    (memory,) = shop.review_of(diff).memories.items
+
+    assert "decimal" in memory.contradiction
+
+
+def test_a_decision_about_what_stays_as_it_is_is_not_contradicted(shop):
+    _remember(shop, "_round has two digits.", "decision", citations=[citation(symbol=ROUND)])
+
+    (memory,) = shop.review_of({"shop/price.py": BODY}).memories.items
+
+    assert (memory.contradiction, memory.broken) == ("", ())
+
+
+@pytest.mark.parametrize(
+    ("anchor", "files", "state"),
+    [
+        ({"symbol": NET}, {"shop/price.py": None}, AnchorState.MISSING),
+        ({"symbol": NET}, {"shop/price.py": BODY.replace("def net", "def gross")}, None),
+        ({"path": "shop/price.py"}, {"shop/price.py": None}, AnchorState.MISSING),
+        ({"path": "shop/price.py", "start_line": 6, "end_line": 8}, "body", AnchorState.DRIFTED),
+        ({"path": "shop/price.py", "start_line": 11, "end_line": 12}, "body", None),
+        ({"path": "shop/price.py", "pattern": r"amount / \(1 \+"}, "body", AnchorState.DRIFTED),
+        ({"path": "shop/price.py", "pattern": "class Cart"}, "body", None),
+    ],
+)
+def test_anchors_that_a_diff_breaks_are_said(shop, anchor, files, state):
+    _remember(shop, "Something about prices.", "insight", citations=[citation(**anchor)])
+
+    review = shop.review_of({"shop/price.py": BODY} if files == "body" else files)
+
+    found = [one.state for memory in review.memories.items for one in memory.broken]
+    assert [one for one in found if one is not AnchorState.OK] == ([state] if state else [])
+
+
+def test_rules_and_failures_of_the_files_come_before_notes(shop):
+    _remember(shop, "Prices were floats once.", "insight", links=[NET], importance=0.9)
+    _remember(shop, "Round at the end only.", "rule", links=[NET], importance=0.2)
+
+    review = shop.review_of({"shop/price.py": BODY})
+
+    assert [one.role for one in review.memories.items] == [Role.RULE, Role.NOTE]
+
+
+def test_a_private_memory_of_somebody_else_is_not_shown(shop, owner):
+    _remember(
+        shop, "Nobody may know.", "decision", citations=[citation(symbol=NET)], visibility="private"
+    )
+
+    assert shop.review_of({"shop/price.py": BODY}).memories.total == 1
+    review = shop.review_of({"shop/price.py": BODY}, caller=caller_of(owner))
+    assert review.memories.total == 0
+    assert "Nobody may know" not in repr(review)
+
+
+# --- owners -------------------------------------------------------------------------------------
+def test_owners_are_those_of_the_base(shop):
+    shop.checkout.commit({"CODEOWNERS": "*.py @prices\n"})
+    index(shop.repository)
+    diff = shop.checkout.diff({"shop/price.py": BODY, "CODEOWNERS": "*.py @attacker\n"})
+
+    named = [one.name for one in shop.review(diff).owners.items if one.source == "CODEOWNERS"]
+
+    assert named == ["@prices"]
+
+
+# --- branches -----------------------------------------------------------------------------------
+def test_dependents_are_those_of_the_branch(shop):
+    shop.checkout.git("switch", "--quiet", "--create", "feature")
+    shop.checkout.commit(
+        {"shop/extra.py": "from shop.price import net\n\n\ndef extra():\n    return net(3)\n"}
+    )
+    run = request_index(repository_id=shop.repository.pk, ref="feature", requested_by="tests")
+    run_index(run_id=run, now=NOW)
+    state = graph.get_ref_state(repository_id=shop.repository.pk, ref="feature")
+
+    on_branch = shop.review_of({"shop/price.py": BODY}, ref_state=state)
+    shop.checkout.git("switch", "--quiet", "main")
+
+    assert "sym:shop/extra.py#extra" in ids(on_branch.dependents)
+    assert "sym:shop/extra.py#extra" not in ids(shop.review_of({"shop/price.py": BODY}).dependents)
 
 
 # --- the budget ---------------------------------------------------------------------------------

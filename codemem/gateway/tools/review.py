@@ -14,17 +14,20 @@ from codemem.gateway.tool import Call, CodeArguments, Result, Toolset, tool
 from codemem.gateway.views import CodeResult, NodeView
 from graph.impact import Risk
 from indexing import review
+from indexing.crossing.reached import AffectedRepository, AffectedService, Elsewhere
 from indexing.diffs import DiffTooLarge, NotADiff
+from indexing.noted import ReviewedMemory
+from indexing.owners import Owner
 from indexing.sides import Limits
 from indexing.values import (
     MEMORY_CHARACTERS,
+    USES_SHOWN,
     ChangedSymbol,
     Review,
     ReviewedDependent,
     ReviewedFile,
     Use,
 )
-from memory.values import StoredMemory
 
 register({NotADiff: ("not_a_diff", 422), DiffTooLarge: ("diff_too_large", 413)})
 
@@ -37,6 +40,9 @@ _LISTINGS = (
     "affected_files",
     "affected_modules",
     "memories",
+    "services",
+    "repositories",
+    "owners",
 )
 
 
@@ -97,6 +103,9 @@ class ChangedSymbolView(Result):
     old_signature: str | None = None
     signature_changed: bool | None = None
     visibility_changed: bool | None = None
+    old_visibility: str | None = None
+    defaults_changed: bool | None = Field(None, description="Only defaults of parameters did.")
+    old_id: str | None = Field(None, description="Before it was renamed or moved.")
     is_trivial: bool | None = Field(None, description="Only comments or documentation changed.")
     dependents: int | None = Field(None, description="Direct ones.")
     rank_percentile: float | None = None
@@ -125,12 +134,56 @@ class AffectedView(Result):
     dependents: int
 
 
+class BrokenAnchorView(Result):
+    cites: str
+    state: str
+    detail: str
+
+
 class NotedMemory(Result):
+    """`role`: decision, failure, rule or note; `contradiction`: how the diff may go against it."""
+
     id: UUID
     memory_type: str
     content: str
     importance: float
     author: str
+    role: str | None = None
+    state: str | None = None
+    contradiction: str | None = None
+    broken_anchors: list[BrokenAnchorView] | None = None
+
+
+class ElsewhereView(Result):
+    repository: str
+    id: str
+    relationship: str
+    path: str
+    line: int | None = None
+
+
+class ServiceView(Result):
+    """An endpoint or topic that the change reaches, and who is at its other end."""
+
+    id: str
+    relationship: str
+    by: str
+    path: str
+    line: int | None = None
+    others: list[ElsewhereView] | None = None
+
+
+class AffectedRepositoryView(Result):
+    name: str
+    total: int
+    uses: list[ElsewhereView]
+
+
+class OwnerView(Result):
+    name: str
+    source: str
+    files: int
+    share: float | None = Field(None, description="Of the lines.")
 
 
 class MissingView(Result):
@@ -155,6 +208,11 @@ class ReviewResult(CodeResult):
     missing: list[MissingView] | None = Field(
         None, description="Files that such a change usually includes, at most five."
     )
+    services: list[ServiceView] | None = None
+    repositories: list[AffectedRepositoryView] | None = Field(
+        None, description="Others of the namespace that use what changes."
+    )
+    owners: list[OwnerView] | None = Field(None, description="By CODEOWNERS and by history.")
     totals: dict[str, int] = Field(description="Of everything, shown or not.")
     omitted: dict[str, int] | None = Field(None, description="How many each list leaves out.")
     at_least: list[str] | None = Field(None, description="Totals that are lower bounds.")
@@ -237,6 +295,9 @@ def _result(found: Review, place: scopes.RepositoryScope, code: scopes.CodeEcho)
             for one in found.missing
         ]
         or None,
+        services=[_service(one) for one in found.services.items] or None,
+        repositories=[_repository(one) for one in found.repositories.items] or None,
+        owners=[_owner(one) for one in found.owners.items] or None,
         totals={
             **{name: listing.total for name, listing in listings.items()},
             "direct_dependents": found.direct_dependents,
@@ -290,6 +351,9 @@ def _changed_symbol(symbol: ChangedSymbol) -> ChangedSymbolView:
         old_signature=symbol.old_signature,
         signature_changed=symbol.signature_changed or None,
         visibility_changed=symbol.visibility_changed or None,
+        old_visibility=symbol.old_visibility,
+        defaults_changed=symbol.defaults_changed or None,
+        old_id=symbol.old_id,
         is_trivial=symbol.is_trivial or None,
         dependents=symbol.dependents,
         rank_percentile=None if symbol.percentile is None else round(symbol.percentile, 3),
@@ -326,11 +390,52 @@ def _use(use: Use) -> UseView:
     )
 
 
-def _memory(stored: StoredMemory) -> NotedMemory:
+def _memory(memory: ReviewedMemory) -> NotedMemory:
     return NotedMemory(
-        id=stored.id,
-        memory_type=stored.memory_type,
-        content=stored.content[:MEMORY_CHARACTERS],
-        importance=stored.importance,
-        author=stored.author,
+        id=memory.id,
+        memory_type=memory.memory_type,
+        content=memory.content[:MEMORY_CHARACTERS],
+        importance=memory.importance,
+        author=memory.author,
+        role=memory.role,
+        state=memory.state,
+        contradiction=memory.contradiction or None,
+        broken_anchors=[
+            BrokenAnchorView(cites=one.cites, state=one.state, detail=one.detail)
+            for one in memory.broken
+        ]
+        or None,
     )
+
+
+def _service(service: AffectedService) -> ServiceView:
+    return ServiceView(
+        id=service.id,
+        relationship=service.verb,
+        by=service.by,
+        path=service.path,
+        line=service.line or None,
+        others=[_elsewhere(one) for one in service.others[:USES_SHOWN]] or None,
+    )
+
+
+def _repository(repository: AffectedRepository) -> AffectedRepositoryView:
+    return AffectedRepositoryView(
+        name=repository.name,
+        total=repository.total,
+        uses=[_elsewhere(one) for one in repository.uses[:USES_SHOWN]],
+    )
+
+
+def _elsewhere(one: Elsewhere) -> ElsewhereView:
+    return ElsewhereView(
+        repository=one.repository,
+        id=one.id,
+        relationship=one.verb,
+        path=one.path,
+        line=one.line or None,
+    )
+
+
+def _owner(owner: Owner) -> OwnerView:
+    return OwnerView(name=owner.name, source=owner.source, files=owner.files, share=owner.share)
