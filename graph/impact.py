@@ -1,27 +1,12 @@
-"""How far a change reaches: which dependents to look at first, and how risky the change is.
+"""How far a change reaches: which dependents to look at first, and what a risk consists of.
 
-Numbers in, numbers out; knows nothing of diffs, rows or queries. The weights below are judgment,
-not measurement: nothing here is calibrated on a history of changes yet, so a score orders changes
-and explains itself by its parts, but is no probability of a defect.
+Numbers in, numbers out; knows nothing of diffs, rows or queries. The order of dependents is
+judgment, not measurement. How likely a change is to need a fix is `indexing.risk`'s business.
 """
 
-import math
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
-
-SPREAD_WEIGHT: Final = 0.30
-CENTRALITY_WEIGHT: Final = 0.20
-INTERFACE_WEIGHT: Final = 0.25
-UNTESTED_WEIGHT: Final = 0.15
-BREADTH_WEIGHT: Final = 0.10
-
-MEDIUM_FROM: Final = 30.0
-HIGH_FROM: Final = 60.0
-
-MANY_FILES: Final = 50
-"""A change of so many files is as broad as it gets: nobody reads more in one review."""
 
 _INTERFACE_FACTOR: Final = 2.0
 _IN_CHANGE_FACTOR: Final = 0.5
@@ -54,50 +39,27 @@ class Reach:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChangedNode:
-    """What is known of one node that changed for those who depend on it.
-
-    `is_interface_change`: it is public, and its signature or visibility changed or it is gone.
-    `is_tested`: a test is among its dependents. `needs_test` is False for what is gone or is a
-    test itself.
-    """
-
-    percentile: float | None
-    is_interface_change: bool
-    needs_test: bool
-    is_tested: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Extent:
-    """How much there is: of dependents (tests left out), of the repository, of the change."""
-
-    dependents: int
-    repository_nodes: int
-    files: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class RiskPart:
-    """One reason: `value` is 0..1, `points` what it adds to the score."""
+    """One reason: `value` is 0..1 for nothing to much, `points` what it adds to the score."""
 
     name: str
     value: float
     weight: float
     reason: str
-
-    @property
-    def points(self) -> float:
-        return 100 * self.weight * self.value
+    points: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Risk:
-    """A score of 0..100 with the parts that it is the sum of."""
+    """How likely a change is followed by a fix: the score is the probability (0..1) in percent.
+
+    The points of the parts, and what every change has, add up to the score; the first adds most.
+    """
 
     score: float
     level: RiskLevel
     parts: tuple[RiskPart, ...]
+    probability: float | None = None
 
 
 def priority(reach: Reach) -> float:
@@ -114,105 +76,3 @@ def priority(reach: Reach) -> float:
     if reach.uses_interface:
         value *= _INTERFACE_FACTOR
     return value * _IN_CHANGE_FACTOR if reach.is_in_change else value
-
-
-def assess_risk(*, changed: Sequence[ChangedNode], extent: Extent) -> Risk:
-    """Return the risk of a change, 0 with no parts where no node changed.
-
-    `changed` holds what dependents may notice: not what was only added, moved or commented.
-    """
-    if not changed:
-        return Risk(score=0.0, level=RiskLevel.NONE, parts=())
-    parts = (
-        _spread(extent),
-        _centrality(changed),
-        _interface(changed),
-        _untested(changed),
-        _breadth(extent),
-    )
-    score = round(sum(part.points for part in parts), 1)
-    return Risk(score=score, level=level_of(score), parts=parts)
-
-
-def level_of(score: float) -> RiskLevel:
-    if score >= HIGH_FROM:
-        return RiskLevel.HIGH
-    return RiskLevel.MEDIUM if score >= MEDIUM_FROM else RiskLevel.LOW
-
-
-def _spread(extent: Extent) -> RiskPart:
-    """How much of the repository depends on the change, on a logarithmic scale.
-
-    The first ten dependents say more than the next hundred, and a hundred are much in a small
-    repository and little in a large one.
-    """
-    size = max(extent.repository_nodes, extent.dependents, 1)
-    return RiskPart(
-        name="spread",
-        value=_logarithmic(extent.dependents, of=size),
-        weight=SPREAD_WEIGHT,
-        reason=f"{_count(extent.dependents, 'dependent')} among {_count(size, 'node')}",
-    )
-
-
-def _centrality(changed: Iterable[ChangedNode]) -> RiskPart:
-    """The rank of the most central changed node, as far as it is above the median.
-
-    The maximum, because one central node is a risk whatever else changed beside it; above the
-    median, because half of all nodes are below it and being ordinary is no risk.
-    """
-    percentiles = [node.percentile for node in changed if node.percentile is not None]
-    percentile = max(percentiles, default=0.0)
-    top = max(1, math.ceil(100 * (1 - percentile)))
-    return RiskPart(
-        name="centrality",
-        value=max(0.0, 2 * percentile - 1),
-        weight=CENTRALITY_WEIGHT,
-        reason=f"the most central changed node is in the top {top}%"
-        if percentiles
-        else "no changed node is ranked",
-    )
-
-
-def _interface(changed: Iterable[ChangedNode]) -> RiskPart:
-    """Public signatures that changed and public nodes that are gone: n / (n + 1).
-
-    One is enough to break others, so it counts half at once; more of them add less and less.
-    """
-    count = sum(node.is_interface_change for node in changed)
-    return RiskPart(
-        name="interface",
-        value=count / (count + 1),
-        weight=INTERFACE_WEIGHT,
-        reason=f"{_count(count, 'public interface')} changed or gone",
-    )
-
-
-def _untested(changed: Iterable[ChangedNode]) -> RiskPart:
-    """The share of changed nodes that no test was found to reach."""
-    testable = [node for node in changed if node.needs_test]
-    missing = sum(not node.is_tested for node in testable)
-    return RiskPart(
-        name="untested",
-        value=missing / len(testable) if testable else 0.0,
-        weight=UNTESTED_WEIGHT,
-        reason=f"no test reaches {missing} of {_count(len(testable), 'changed node')}",
-    )
-
-
-def _breadth(extent: Extent) -> RiskPart:
-    """How many files the change touches, on a logarithmic scale up to MANY_FILES; one is none."""
-    return RiskPart(
-        name="breadth",
-        value=_logarithmic(extent.files - 1, of=MANY_FILES - 1),
-        weight=BREADTH_WEIGHT,
-        reason=f"{_count(extent.files, 'file')} touched",
-    )
-
-
-def _logarithmic(count: int, *, of: int) -> float:
-    return min(1.0, math.log1p(max(0, count)) / math.log1p(of))
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

@@ -14,11 +14,10 @@ from typing import Final
 from uuid import UUID
 
 from codemem.accounts.values import Action, Caller
-from graph import impact
-from graph.impact import Extent, Risk
+from graph.impact import Risk
 from graph.values import Node, RefState, RepositoryValue
 from indexing import diffs, queries
-from indexing.changes import FileChange, SymbolChange, SymbolStatus, compare
+from indexing.changes import FileChange, SymbolChange, compare
 from indexing.crossing.reached import AffectedRepository, AffectedService, Beyond, beyond
 from indexing.diffs import ChangeStatus, FileDiff
 from indexing.findings import queries as findings
@@ -36,9 +35,10 @@ from indexing.radius import (
     find_in_graph,
     follow,
     is_noticeable,
-    is_test,
-    is_test_path,
 )
+from indexing.risk.evidence import evidence_of, is_tested
+from indexing.risk.knowledge import past_of
+from indexing.risk.model import Thresholds, assess
 from indexing.sides import Base, Limits, find_base, read_sides
 from indexing.values import (
     MEMORY_CHARACTERS,
@@ -76,13 +76,15 @@ def review_diff(
     limits: Limits,
     most_missing: int = MOST_SUGGESTIONS,
     least_probability: float = LEAST_PROBABILITY,
+    thresholds: Thresholds = Thresholds(),  # noqa: B008  frozen
 ) -> Review:
     """Review a diff against the indexed state of a repository.
 
     `base` names the commit that the diff starts from; without it, the contents that the diff names
     decide. `depth` is 1..MAXIMUM_DEPTH. The listings together stay near `budget_tokens`, their
     totals are of everything. At most `most_missing` files are named that the diff may have
-    forgotten, each at least so likely. About twenty-five queries, one parse of each changed file.
+    forgotten, each at least so likely. `thresholds` say what a high risk is. About thirty-five
+    queries, one parse of each changed file.
 
     Raises diffs.NotADiff or diffs.DiffTooLarge; everything else that is wrong with a diff becomes
     a note.
@@ -91,6 +93,7 @@ def review_diff(
     changes, known_base, notes = read_changes(
         repository, diff, base=base, indexed_commit=ref_state.indexed_commit, limits=limits
     )
+    base_commit = known_base.commit or ref_state.indexed_commit
     view = ref_state.view
     changed = find_in_graph(repository, changes, view=view)
     radius = follow(repository, changed, depth=depth, view=view)
@@ -110,7 +113,7 @@ def review_diff(
     missing = find_missing(
         repository_id=repository.id,
         mirror=find_mirror(repository.id),
-        base_commit=known_base.commit or ref_state.indexed_commit,
+        base_commit=base_commit,
         indexed_commit=ref_state.indexed_commit,
         shown=shown_by(changes, dependents=radius.direct_by_path()),
         limit=most_missing,
@@ -128,11 +131,26 @@ def review_diff(
         radius,
         memories,
         missing,
+        risk=assess(
+            evidence_of(
+                changed,
+                radius,
+                past=past_of(
+                    repository_id=repository.id,
+                    mirror=find_mirror(repository.id),
+                    commit=base_commit,
+                    indexed_commit=ref_state.indexed_commit,
+                    paths=[one.diff.old_path for one in changes if one.diff.old_path],
+                    now=now,
+                ),
+                repository_nodes=queries.count_nodes(repository_id=repository.id),
+            ),
+            thresholds,
+        ),
         beyond=reached,
-        owners=_owners(repository, changes, commit=known_base.commit or ref_state.indexed_commit),
+        owners=_owners(repository, changes, commit=base_commit),
         base=known_base,
         indexed_commit=ref_state.indexed_commit,
-        repository_nodes=queries.count_nodes(repository_id=repository.id),
         budget_tokens=budget_tokens,
         notes=notes,
     )
@@ -304,11 +322,11 @@ def _report(
     memories: Sequence[ReviewedMemory],
     missing: Missing,
     *,
+    risk: Risk,
     beyond: Beyond,
     owners: Sequence[Owner],
     base: Base,
     indexed_commit: str,
-    repository_nodes: int,
     budget_tokens: int,
     notes: Iterable[str],
 ) -> Review:
@@ -318,7 +336,7 @@ def _report(
     return Review(
         indexed_commit=indexed_commit,
         base_commit=base.commit,
-        risk=_risk(changed, radius, repository_nodes=repository_nodes),
+        risk=risk,
         changed_symbols=budget.list(_changed_symbols(changed, radius), 0.30, _symbol_characters),
         dependents=budget.list(radius.dependents, 0.30, _dependent_characters, is_exact=is_exact),
         direct_dependents=direct,
@@ -340,53 +358,6 @@ def _report(
         owners=budget.list(owners, 0.01, _owner_characters),
         notes=tuple(dict.fromkeys(notes)),
     )
-
-
-def _risk(changed: ChangedNodes, radius: BlastRadius, *, repository_nodes: int) -> Risk:
-    # What happens to a test is a risk to no other code.
-    changes = [one for one in changed.changes if not is_test_path(one.diff.path)]
-    symbols = [one for change in changes for one in change.symbols if is_noticeable(one)]
-    files = [one for one in changes if one.changes_module or one.is_gone or one.is_moved]
-    nodes = [_changed_node(change, changed, radius) for change in symbols]
-    nodes += [_changed_file(change, changed) for change in files]
-    return impact.assess_risk(
-        changed=nodes,
-        extent=Extent(
-            dependents=len(radius.dependents),
-            repository_nodes=repository_nodes,
-            files=len(changed.changes),
-        ),
-    )
-
-
-def _changed_node(
-    change: SymbolChange, changed: ChangedNodes, radius: BlastRadius
-) -> impact.ChangedNode:
-    is_tested = _is_tested(change, changed, radius)
-    return impact.ChangedNode(
-        percentile=changed.percentile_of(changed.vertex_of(change)),
-        is_interface_change=change.is_interface_change,
-        needs_test=change.status is SymbolStatus.MODIFIED and is_tested is not None,
-        is_tested=bool(is_tested),
-    )
-
-
-def _changed_file(change: FileChange, changed: ChangedNodes) -> impact.ChangedNode:
-    return impact.ChangedNode(
-        percentile=changed.percentile_of(changed.files.get(change.diff.old_path or "")),
-        is_interface_change=change.is_gone or change.is_moved,
-        needs_test=False,
-        is_tested=False,
-    )
-
-
-def _is_tested(change: SymbolChange, changed: ChangedNodes, radius: BlastRadius) -> bool | None:
-    node = changed.symbols.get(change.old_id or "")
-    if node is None or not is_noticeable(change) or is_test(node):
-        return None
-    if node.id in radius.tested:
-        return True
-    return None if radius.is_blind_to_tests else False
 
 
 def _changed_symbols(changed: ChangedNodes, radius: BlastRadius) -> list[ChangedSymbol]:
@@ -427,7 +398,7 @@ def _changed_symbol(
         if is_noticeable(change)
         else None,
         percentile=changed.percentile_of(changed.vertex_of(change)),
-        is_tested=_is_tested(change, changed, radius),
+        is_tested=is_tested(change, changed, radius),
     )
 
 

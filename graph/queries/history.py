@@ -98,13 +98,14 @@ def touched_by(
 class LandedChange:
     """A commit's message, and the keys of what it changed, by where that stands now.
 
-    `landed` is the position at which it came to the main line.
+    `landed` is the position at which it came to the main line, `author` its author's address.
     """
 
     sha: str
     message: str
     at: datetime
     landed: int
+    author: str
     files: tuple[int, ...]
     symbols: tuple[int, ...]
 
@@ -134,9 +135,9 @@ def landed_changes(*, repository_id: UUID, limit: int = 5_000) -> list[LandedCha
         repository_id=repository_id, landed__isnull=False, is_bot=False, parents__len__lt=2
     ).order_by("-committed_at")
     commits = {
-        graph_id(label=VertexLabel.COMMIT, key=key): (sha, f"{subject}\n{body}", at, landed)
-        for key, sha, subject, body, at, landed in rows.values_list(
-            "pk", "sha", "subject", "body", "authored_at", "landed"
+        graph_id(label=VertexLabel.COMMIT, key=key): (sha, f"{subject}\n{body}", at, landed, author)
+        for key, sha, subject, body, at, landed, author in rows.values_list(
+            *("pk", "sha", "subject", "body", "authored_at", "landed", "author_email")
         )[:limit]
         if landed is not None
     }
@@ -153,11 +154,11 @@ def landed_changes(*, repository_id: UUID, limit: int = 5_000) -> list[LandedCha
         changed.setdefault(row.commit, set()).add(_now(row.vertex, moved))
     return [
         LandedChange(
-            *(sha, message, at, landed),
+            *(sha, message, at, landed, author),
             files=_keys(changed.get(vertex, ()), VertexLabel.FILE),
             symbols=_keys(changed.get(vertex, ()), VertexLabel.SYMBOL),
         )
-        for vertex, (sha, message, at, landed) in commits.items()
+        for vertex, (sha, message, at, landed, author) in commits.items()
     ]
 
 

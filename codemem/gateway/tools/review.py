@@ -6,6 +6,7 @@ from uuid import UUID
 from django.conf import settings
 from pydantic import Field
 
+from codemem import policies
 from codemem.accounts.values import Action
 from codemem.gateway import scope as scopes
 from codemem.gateway import views
@@ -18,6 +19,7 @@ from indexing.crossing.reached import AffectedRepository, AffectedService, Elsew
 from indexing.diffs import DiffTooLarge, NotADiff
 from indexing.noted import ReviewedMemory
 from indexing.owners import Owner
+from indexing.risk.model import Thresholds
 from indexing.sides import Limits
 from indexing.values import (
     MEMORY_CHARACTERS,
@@ -73,11 +75,14 @@ class RiskPartView(Result):
 
 
 class RiskView(Result):
-    """A judgment by fixed weights, not calibrated; the parts add up to the score."""
+    """How likely a fix follows, calibrated on real history: `score` is that in percent. A rough
+    signal; most changes that are called risky are fine.
+    """
 
     score: float
     level: str
     parts: list[RiskPartView]
+    probability: float | None = None
 
 
 class FileView(Result):
@@ -259,6 +264,10 @@ def review_of(call: Call, arguments: ReviewArguments) -> Reviewed:
         depth=arguments.depth,
         budget_tokens=arguments.budget_tokens,
         now=call.now,
+        thresholds=Thresholds(
+            medium=policies.number(place.namespace.id, "review.risk_medium_from"),
+            high=policies.number(place.namespace.id, "review.risk_high_from"),
+        ),
         limits=Limits(
             diff_bytes=settings.MAXIMUM_DIFF_BYTES,
             file_bytes=settings.MAXIMUM_FILE_BYTES,
@@ -312,6 +321,7 @@ def _risk(risk: Risk) -> RiskView:
     return RiskView(
         score=risk.score,
         level=risk.level,
+        probability=None if risk.probability is None else round(risk.probability, 3),
         parts=[
             RiskPartView(
                 name=part.name,
