@@ -62,6 +62,12 @@ bench-code-memory: setup  ## Ask where real commits' changes would go; against B
 bench-review: setup  ## Which file did a commit forget? Hide each in turn; against co-change, graph and folders
 	@deploy/bench_review.sh
 
+bench-review-latency: setup  ## How long a review of 500 lines takes over HTTP, on Django's source
+	@deploy/bench_review_latency.sh
+
+bench-risk: setup  ## Which changes were followed by a fix? Against what reviews state; calibration and a plot
+	@deploy/bench_risk.sh
+
 bench-consolidation: setup  ## Run and undo each consolidation cycle on 10,000 memories of real commit messages
 	@deploy/bench_consolidation.sh
 
@@ -89,4 +95,4 @@ lock: setup  ## Write requirements.lock anew from pyproject.toml
 setup:
 	@deploy/server.sh setup
 
-.PHONY: help up down status env logs test check bench bench-graph bench-index indexers test-scip test-clients bench-history bench-pushes bench-hooks bench-http bench-code-memory bench-consolidation bench-review bench-memory bench-portability bench-replay bench-scale conformance lock setup
+.PHONY: help up down status env logs test check bench bench-graph bench-index indexers test-scip test-clients bench-history bench-pushes bench-hooks bench-http bench-code-memory bench-consolidation bench-review bench-review-latency bench-risk bench-memory bench-portability bench-replay bench-scale conformance lock setup

@@ -38,6 +38,7 @@ _NOTES_SHOWN: Final = 8
 _NAME_CHARACTERS: Final = 120
 _NOTE_CHARACTERS: Final = 250
 _SHOWN_SHA: Final = 12
+_LEAST_POINTS: Final = 0.5
 
 MOST_CHARACTERS: Final = 60_000
 """What a comment has at most: GitHub takes 65,536 characters, Gitea and GitLab take more."""
@@ -200,7 +201,9 @@ def _headline(review: Review) -> str:
     if risk.level is RiskLevel.NONE:
         return "### codemem: no risk found\n\nNothing changed that other code could notice."
     parts = " · ".join(
-        f"{part.name} {part.points:.0f} ({prose(part.reason)})" for part in risk.parts if part.value
+        f"{part.name} {part.points:.0f} ({prose(part.reason)})"
+        for part in risk.parts
+        if part.points >= _LEAST_POINTS
     )
     return f"### codemem: {risk.level} risk, {risk.score:.0f} of 100\n\n{parts or 'no reason'}"
 
@@ -338,7 +341,7 @@ def _scope(review: Review, *, repository: str, ref: str, head_commit: str = "") 
     indexed = code(review.indexed_commit[:_SHOWN_SHA])
     return (
         f"Reviewed{head}{base} against {code(repository)}, {code(ref)} as indexed at {indexed}."
-        " The risk is a judgment by fixed weights, not yet calibrated."
+        " The risk is how likely a fix follows, from past commits: a rough signal, no finding."
     )
 
 

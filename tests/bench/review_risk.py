@@ -3,11 +3,12 @@
     python -m tests.bench.review_risk REPOSITORY [REPOSITORY ...] [--cuts 2] [--units 300]
         [--rows FILE] [--plot FILE]
 
-A REPOSITORY is a bare clone. `risk_labels` says which steps of its main line were followed by a fix
-within 180 days. Each repository is cut at some places of the line: the product indexes a cut, and
-is asked about the next steps that change programs, by the functions that `review_diff` is made of:
-diff and base of the step, the graph as it was at the cut, past commits as they had landed before
-the step. A step that is younger than 180 days at the end is not asked about, for nobody knows yet.
+A REPOSITORY is a bare clone, or the rows that an earlier run kept of some. `risk_labels` says which
+steps of its main line were followed by a fix within 180 days. Each repository is cut at some places
+of the line: the product indexes a cut, and is asked about the next steps that change programs, by
+the functions that `review_diff` is made of: diff and base of the step, the graph as it was at the
+cut, past commits as they had landed before the step. A step that is younger than 180 days at the
+end is not asked about, for nobody knows yet.
 
 The weights were fitted on pallets/flask and gin-gonic/gin only (`risk_fit`, on the rows that
 `--rows` keeps).
@@ -15,6 +16,7 @@ The weights were fitted on pallets/flask and gin-gonic/gin only (`risk_fit`, on 
 
 import argparse
 import json
+import math
 import os
 import subprocess
 import sys
@@ -22,6 +24,7 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -43,7 +46,7 @@ class Row:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("repositories", type=Path, nargs="+", help="bare clones")
+    parser.add_argument("repositories", type=Path, nargs="+", help="bare clones, or rows (.jsonl)")
     parser.add_argument("--cuts", type=int, default=2, help="places at which each is indexed")
     parser.add_argument("--units", type=int, default=300, help="steps after each cut")
     parser.add_argument("--rows", type=Path, help="where to keep what was known, as lines of JSON")
@@ -53,9 +56,35 @@ def main() -> None:
     django.setup()
     rows: list[Row] = []
     for path in arguments.repositories:
-        rows += _collect(path.resolve(), cuts=arguments.cuts, units=arguments.units)
+        rows += _kept(path) if path.suffix == ".jsonl" else _collect(path.resolve(), arguments)
     if arguments.rows:
         arguments.rows.write_text("".join(json.dumps(asdict(row)) + "\n" for row in rows))
+    stated = [Stated(row, _probability(row)) for row in rows]
+    held_out = [one for one in stated if one.row.repository not in TUNED]
+    _print_ranking(stated, held_out)
+    _print_calibration(held_out)
+    if arguments.plot:
+        arguments.plot.write_text(_plot(held_out))
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """A step with the probability that the product states."""
+
+    row: Row
+    probability: float
+
+
+def _probability(row: Row) -> float:
+    from indexing.risk.model import assess
+
+    probability = assess(evidence_from(row.evidence)).probability
+    assert probability is not None
+    return probability
+
+
+def _kept(path: Path) -> list[Row]:
+    return [Row(**json.loads(line)) for line in path.read_text().splitlines()]
 
 
 def name_of(path: Path) -> str:
@@ -71,10 +100,11 @@ def evidence_from(known: dict[str, Any]) -> Any:
 
 
 # --- What the product knew ------------------------------------------------------------------------
-def _collect(source: Path, *, cuts: int, units: int) -> Iterator[Row]:
+def _collect(source: Path, arguments: argparse.Namespace) -> Iterator[Row]:
     """Yield a row for each step after each cut of a repository."""
     from tests.bench.risk_labels import DAYS, Line, files_of, is_source
 
+    cuts, units = arguments.cuts, arguments.units
     begun = time.perf_counter()
     line = Line(source)
     touched = files_of(line)
@@ -269,6 +299,119 @@ class _Product:
             ),
             repository_nodes=self._nodes,
         )
+
+
+# --- Figures --------------------------------------------------------------------------------------
+def _print_ranking(stated: Sequence[Stated], held_out: Sequence[Stated]) -> None:
+    print(
+        "| repository | steps | fixed | stated | AUC | size alone | top tenth | Brier | constant |"
+    )
+    print("|---|---:|---:|---:|---:|---:|---:|---:|---:|")
+    for name in dict.fromkeys(one.row.repository for one in stated):
+        _print_row(
+            f"{name}{' (tuned on)' if name in TUNED else ''}",
+            [one for one in stated if one.row.repository == name],
+        )
+    if held_out:
+        _print_row("all that nothing was tuned on", held_out)
+
+
+def _print_row(name: str, stated: Sequence[Stated]) -> None:
+    """Print one line; the constant is the share of those that were fixed, known afterwards."""
+    fixed = [one.row.was_fixed for one in stated]
+    rate = sum(fixed) / len(fixed)
+    highest = sorted(stated, key=lambda one: -one.probability)[: max(1, len(stated) // 10)]
+    lines = [one.row.evidence["lines_added"] + one.row.evidence["lines_removed"] for one in stated]
+    brier = sum((one.probability - one.row.was_fixed) ** 2 for one in stated) / len(stated)
+    print(
+        f"| {name} | {len(stated)} | {rate:.1%}"
+        f" | {sum(one.probability for one in stated) / len(stated):.1%}"
+        f" | {_auc([one.probability for one in stated], fixed):.3f} | {_auc(lines, fixed):.3f}"
+        f" | {sum(one.row.was_fixed for one in highest) / len(highest):.1%}"
+        f" | {brier:.4f} | {rate * (1 - rate):.4f} |"
+    )
+
+
+def _auc(scores: Sequence[float], fixed: Sequence[bool]) -> float:
+    """Return how often one that was fixed has more than one that was not; ties count half."""
+    yes = [score for score, was in zip(scores, fixed, strict=True) if was]
+    no = [score for score, was in zip(scores, fixed, strict=True) if not was]
+    wins = sum((one > other) + (one == other) / 2 for one in yes for other in no)
+    return wins / max(len(yes) * len(no), 1)
+
+
+def _bins(stated: Sequence[Stated], count: int = 6) -> list[tuple[int, float, float]]:
+    """Return (steps, stated, came true) of groups of one size, from the lowest stated on."""
+    ordered = sorted(stated, key=lambda one: one.probability)
+    edges = [round(len(ordered) * number / count) for number in range(count + 1)]
+    groups = [ordered[low:high] for low, high in pairwise(edges) if high > low]
+    return [
+        (
+            len(group),
+            sum(one.probability for one in group) / len(group),
+            sum(one.row.was_fixed for one in group) / len(group),
+        )
+        for group in groups
+    ]
+
+
+def _print_calibration(stated: Sequence[Stated]) -> None:
+    print("\n| stated | steps | came true | 95 % of that |")
+    print("|---:|---:|---:|---:|")
+    for steps, mean, came in _bins(stated):
+        low, high = _interval(came, steps)
+        print(f"| {mean:.1%} | {steps} | {came:.1%} | {low:.1%}-{high:.1%} |")
+
+
+def _interval(share: float, count: int) -> tuple[float, float]:
+    """Return Wilson's interval of a share."""
+    spread = 1.96
+    middle = (share + spread**2 / (2 * count)) / (1 + spread**2 / count)
+    half = share * (1 - share) / count + spread**2 / (4 * count**2)
+    around = spread * math.sqrt(half) / (1 + spread**2 / count)
+    return max(0.0, middle - around), middle + around
+
+
+def _plot(stated: Sequence[Stated]) -> str:
+    """Draw what came true over what was stated, with 95 % of each, as SVG."""
+    found = _bins(stated)
+    most = max([0.1, *(max(mean, _interval(came, steps)[1]) for steps, mean, came in found)])
+    size, edge = 420, 50
+
+    def across(share: float) -> float:
+        return edge + share / most * (size - 2 * edge)
+
+    def up(share: float) -> float:
+        return size - edge - share / most * (size - 2 * edge)
+
+    marks = []
+    for steps, mean, came in found:
+        low, high = _interval(came, steps)
+        marks.append(
+            f'<line x1="{across(mean):.1f}" y1="{up(low):.1f}" x2="{across(mean):.1f}"'
+            f' y2="{up(high):.1f}" stroke="#888"/>'
+            f'<circle cx="{across(mean):.1f}" cy="{up(came):.1f}" r="5" fill="#2563eb"/>'
+        )
+    ticks = [
+        f'<text x="{across(most * n / 4):.1f}" y="{size - edge + 18}" text-anchor="middle">'
+        f"{most * n / 4:.0%}</text>"
+        f'<text x="{edge - 6}" y="{up(most * n / 4) + 4:.1f}" text-anchor="end">'
+        f"{most * n / 4:.0%}</text>"
+        for n in range(5)
+    ]
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size} {size}"'
+        ' font-family="sans-serif" font-size="11">'
+        f'<rect width="{size}" height="{size}" fill="#fff"/>'
+        f'<line x1="{across(0)}" y1="{up(0)}" x2="{across(most)}" y2="{up(most)}"'
+        ' stroke="#bbb" stroke-dasharray="4"/>'
+        f"{''.join(ticks)}{''.join(marks)}"
+        f'<text x="{size / 2}" y="{size - 8}" text-anchor="middle">stated</text>'
+        f'<text x="14" y="{size / 2}" transform="rotate(-90 14 {size / 2})"'
+        ' text-anchor="middle">followed by a fix</text>'
+        f'<text x="{size / 2}" y="24" text-anchor="middle" font-size="13">'
+        f"{len(stated):,} steps of repositories that nothing was tuned on</text></svg>\n"
+    )
 
 
 def _git(*arguments: str) -> str:

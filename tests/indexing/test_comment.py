@@ -145,7 +145,11 @@ def review(**changes: Any) -> Review:
             level=RiskLevel.MEDIUM,
             parts=(
                 RiskPart(
-                    name="spread", value=0.5, weight=0.3, reason="3 dependents among 13 nodes"
+                    name="spread",
+                    value=0.5,
+                    weight=0.3,
+                    reason="3 dependents among 13 nodes",
+                    points=15.0,
                 ),
                 RiskPart(name="breadth", value=0.0, weight=0.1, reason="1 file touched"),
             ),
