@@ -29,18 +29,19 @@ _MUCH_CHURN: Final = 30
 _MUCH_FIXES: Final = 10
 _MUCH_AUTHORS: Final = 20
 
-# Fitted; see above.
-INTERCEPT: Final = -4.5
+# Fitted on 1,385 steps, 95 of them fixed. What has no weight is shown with its sentence and adds
+# nothing: who changed files, how central and how often mended they are, said no more than the rest.
+INTERCEPT: Final = -4.169
 WEIGHTS: Final[Mapping[str, float]] = {
-    "size": 2.0,
-    "breadth": 0.5,
-    "centrality": 0.5,
-    "spread": 0.5,
-    "interface": 0.5,
-    "untested": 0.3,
-    "churn": 0.5,
-    "past failures": 0.3,
-    "ownership": 0.3,
+    "size": 2.375,
+    "breadth": 0.538,
+    "centrality": 0.0,
+    "spread": 0.369,
+    "interface": 0.207,
+    "untested": 0.354,
+    "churn": 0.260,
+    "past failures": 0.0,
+    "ownership": 0.0,
 }
 
 

@@ -39,10 +39,10 @@ def main() -> None:
     from tests.bench import http_latency
 
     if arguments.index:
-        http_latency._index(arguments.namespace, arguments.repository, arguments.path)  # noqa: SLF001
-    headers = http_latency._headers(arguments.namespace, arguments.repository)  # noqa: SLF001
+        http_latency._index(arguments.namespace, arguments.repository, arguments.path)
+    headers = http_latency._headers(arguments.namespace, arguments.repository)
     diffs = list(_diffs(arguments.path, arguments.reviews + 1))
-    with http_latency._gunicorn() as connection:  # noqa: SLF001
+    with http_latency._gunicorn() as connection:
         first, *rest = [_review(connection, diff, headers) for diff in diffs]
     taken = sorted(rest)
     print(f"first review of a process: {first:.0f} ms")
