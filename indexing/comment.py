@@ -14,7 +14,6 @@ from graph.impact import RiskLevel
 from graph.values import EdgeKind, NodeKind
 from indexing.changes import SymbolStatus
 from indexing.missing.values import MissingChange
-from indexing.noted import ReviewedMemory
 from indexing.remarks import KEY_PATTERN, Dismissal, Remark, Ticks
 from indexing.values import (
     MEMORY_CHARACTERS,
@@ -23,6 +22,7 @@ from indexing.values import (
     Listing,
     Review,
     ReviewedDependent,
+    ReviewedMemory,
 )
 
 MARKER: Final = "<!-- codemem-review -->"

@@ -7,12 +7,10 @@ is so is for who reads it.
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import Final
-from uuid import UUID
 
 from indexing.changes import FileChange, SymbolChange, SymbolStatus
+from indexing.values import BrokenAnchor, ReviewedMemory, Role
 from memory.anchors import AnchorInvalid, AnchorKind, AnchorState, find_lines, lines_of
 from memory.anchors_seen import PatternTooSlow, matches
 from memory.bearing import Bearing, Cited
@@ -20,15 +18,6 @@ from memory.values import MemoryType, StoredMemory
 
 _MOST_PATTERNS: Final = 20
 _WORD: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{3,}")
-
-
-class Role(StrEnum):
-    """What a memory is to a change."""
-
-    DECISION = "decision"
-    FAILURE = "failure"
-    RULE = "rule"
-    NOTE = "note"
 
 
 _ROLES: Final[Mapping[MemoryType, Role]] = {
@@ -42,36 +31,6 @@ _ROLES: Final[Mapping[MemoryType, Role]] = {
     MemoryType.PATTERN: Role.RULE,
     MemoryType.PROCEDURE: Role.RULE,
 }
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BrokenAnchor:
-    """Something that a memory cites and that is not as it was after the change.
-
-    `state` is drifted or missing, or ok for what only stands elsewhere.
-    """
-
-    cites: str
-    state: AnchorState
-    detail: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReviewedMemory:
-    """A memory about the code that changes, what it is to the change, and why it is shown.
-
-    `contradiction` says how the change may go against it; blank where nothing speaks for that.
-    """
-
-    id: UUID
-    memory_type: MemoryType
-    content: str
-    importance: float
-    author: str
-    state: str
-    role: Role
-    contradiction: str
-    broken: tuple[BrokenAnchor, ...]
 
 
 def noted(bearings: Iterable[Bearing], changes: Sequence[FileChange]) -> list[ReviewedMemory]:

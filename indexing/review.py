@@ -18,7 +18,8 @@ from graph.impact import Risk
 from graph.values import Node, RefState, RepositoryValue
 from indexing import diffs, queries
 from indexing.changes import FileChange, SymbolChange, compare
-from indexing.crossing.reached import AffectedRepository, AffectedService, Beyond, beyond
+from indexing.crossing.reached import Beyond, beyond
+from indexing.crossing.values import AffectedRepository, AffectedService
 from indexing.diffs import ChangeStatus, FileDiff
 from indexing.findings import queries as findings
 from indexing.git import GitError
@@ -27,7 +28,7 @@ from indexing.mirrors import find_mirror
 from indexing.missing.finding import find_missing, shown_by
 from indexing.missing.values import LEAST_PROBABILITY, MOST_SUGGESTIONS, Missing
 from indexing.moves import pair_moves
-from indexing.noted import ReviewedMemory, noted
+from indexing.noted import noted
 from indexing.owners import PLACES, Owner, Rule, owners_of, parse
 from indexing.radius import (
     BlastRadius,
@@ -50,6 +51,7 @@ from indexing.values import (
     Review,
     ReviewedDependent,
     ReviewedFile,
+    ReviewedMemory,
 )
 from memory.bearing import bearing_on
 

@@ -2,16 +2,19 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Final, Generic, TypeVar
+from uuid import UUID
 
 from graph.impact import Risk
 from graph.values import Edge, EdgeKind, Node, NodeKind, Visibility
 from indexing.changes import SymbolStatus
-from indexing.crossing.reached import AffectedRepository, AffectedService
+from indexing.crossing.values import AffectedRepository, AffectedService
 from indexing.diffs import ChangeStatus
 from indexing.missing.values import MissingChange
-from indexing.noted import ReviewedMemory
 from indexing.owners import Owner
+from memory.anchors import AnchorState
+from memory.values import MemoryType
 
 Item = TypeVar("Item")
 
@@ -124,6 +127,45 @@ class AffectedPath:
 
     path: str
     dependents: int
+
+
+class Role(StrEnum):
+    """What a memory is to a change."""
+
+    DECISION = "decision"
+    FAILURE = "failure"
+    RULE = "rule"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokenAnchor:
+    """Something that a memory cites and that is not as it was after the change.
+
+    `state` is drifted or missing, or ok for what only stands elsewhere.
+    """
+
+    cites: str
+    state: AnchorState
+    detail: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReviewedMemory:
+    """A memory about the code that changes, what it is to the change, and why it is shown.
+
+    `contradiction` says how the change may go against it; blank where nothing speaks for that.
+    """
+
+    id: UUID
+    memory_type: MemoryType
+    content: str
+    importance: float
+    author: str
+    state: str
+    role: Role
+    contradiction: str
+    broken: tuple[BrokenAnchor, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,6 +11,7 @@ from django.db.models import F
 from codemem.accounts.values import Action, Caller
 from graph import queries as graph
 from graph.values import EdgeKind
+from indexing.crossing.values import AffectedRepository, AffectedService, Elsewhere
 from indexing.models import CrossingEdge
 
 _SERVED: Final = {
@@ -34,42 +35,6 @@ _CODE: Final = (
     EdgeKind.IMPLEMENTS,
 )
 _MOST_EDGES: Final = 500
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Elsewhere:
-    """A place in another repository that has to do with the change."""
-
-    repository: str
-    id: str
-    verb: str
-    path: str
-    line: int
-    confidence: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AffectedService:
-    """An endpoint or a topic that the change reaches: by which node of ours, and who is there.
-
-    `id` is `endpoint:…` or `topic:…`; `others` are of other repositories that the caller may read.
-    """
-
-    id: str
-    verb: str
-    by: str
-    path: str
-    line: int
-    others: tuple[Elsewhere, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AffectedRepository:
-    """Another repository of the namespace that uses what changes, and where it does."""
-
-    name: str
-    uses: tuple[Elsewhere, ...]
-    total: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

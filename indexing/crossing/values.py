@@ -104,3 +104,39 @@ def scope_named(group: str, *, otherwise: DependencyScope) -> DependencyScope:
     if _TESTING.search(group):
         return DependencyScope.TEST
     return DependencyScope.DEV if _DEVELOPING.search(group) else otherwise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Elsewhere:
+    """A place in another repository that has to do with the change."""
+
+    repository: str
+    id: str
+    verb: str
+    path: str
+    line: int
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AffectedService:
+    """An endpoint or a topic that the change reaches: by which node of ours, and who is there.
+
+    `id` is `endpoint:…` or `topic:…`; `others` are of other repositories that the caller may read.
+    """
+
+    id: str
+    verb: str
+    by: str
+    path: str
+    line: int
+    others: tuple[Elsewhere, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AffectedRepository:
+    """Another repository of the namespace that uses what changes, and where it does."""
+
+    name: str
+    uses: tuple[Elsewhere, ...]
+    total: int

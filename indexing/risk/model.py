@@ -18,10 +18,7 @@ from indexing.risk.evidence import Evidence
 MEDIUM_FROM: Final = 0.08
 HIGH_FROM: Final = 0.16
 
-NOTE: Final = (
-    "Calibrated on real history: a rough signal, right about as often as it says, that orders"
-    " changes better than chance. Most changes that it calls risky are still fine."
-)
+NOTE: Final = "Calibrated on past commits; a rough signal: most changes rated high are fine."
 
 _MUCH_LINES: Final = 1_000
 _MUCH_FILES: Final = 30

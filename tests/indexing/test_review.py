@@ -12,12 +12,11 @@ from indexing.changes import SymbolStatus
 from indexing.diffs import ChangeStatus, DiffTooLarge, NotADiff
 from indexing.mirrors import mirror_path
 from indexing.models import BlobFacts
-from indexing.noted import Role
 from indexing.pipeline import run_index
 from indexing.review import review_diff
 from indexing.services import request_index
 from indexing.sides import Limits
-from indexing.values import Review
+from indexing.values import Review, Role
 from memory.anchors import AnchorState, citation
 from memory.services import store_memory
 from tests.factories import NOW, caller_of

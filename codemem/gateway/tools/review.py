@@ -15,11 +15,10 @@ from codemem.gateway.tool import Call, CodeArguments, Result, Toolset, tool
 from codemem.gateway.views import CodeResult, NodeView
 from graph.impact import Risk
 from indexing import review
-from indexing.crossing.reached import AffectedRepository, AffectedService, Elsewhere
+from indexing.crossing.values import AffectedRepository, AffectedService, Elsewhere
 from indexing.diffs import DiffTooLarge, NotADiff
-from indexing.noted import ReviewedMemory
 from indexing.owners import Owner
-from indexing.risk.model import Thresholds
+from indexing.risk.model import NOTE, Thresholds
 from indexing.sides import Limits
 from indexing.values import (
     MEMORY_CHARACTERS,
@@ -28,6 +27,7 @@ from indexing.values import (
     Review,
     ReviewedDependent,
     ReviewedFile,
+    ReviewedMemory,
     Use,
 )
 
@@ -83,6 +83,7 @@ class RiskView(Result):
     level: str
     parts: list[RiskPartView]
     probability: float | None = None
+    note: str | None = None
 
 
 class FileView(Result):
@@ -322,6 +323,7 @@ def _risk(risk: Risk) -> RiskView:
         score=risk.score,
         level=risk.level,
         probability=None if risk.probability is None else round(risk.probability, 3),
+        note=NOTE if risk.parts else None,
         parts=[
             RiskPartView(
                 name=part.name,
