@@ -201,6 +201,11 @@ LOCAL_REPOSITORY_ROOTS = tuple(
 # Names that requests reach services by, where they are not the repository's: host=repository.
 SERVICE_HOSTS = env.pairs("CODEMEM_SERVICE_HOSTS")
 
+# Tokens for posting reviews to git hosts: a connection names a file of this folder.
+FORGE_TOKENS_DIRECTORY = env.directory(
+    "CODEMEM_FORGE_TOKENS_DIRECTORY", PRIVATE_DIRECTORY / "forge-tokens"
+)
+
 # --- Memory and embeddings ----------------------------------------------------------------------
 EMBEDDING_PROVIDER = env.choice(
     "CODEMEM_EMBEDDING_PROVIDER",

@@ -220,6 +220,11 @@ def consolidate(*, namespace_id: UUID, is_again: bool = False) -> None:
     )
 
 
+def post_review(*, record_id: UUID) -> None:
+    """Have the review of a pull request written, and posted to its git host."""
+    _send("workers.tasks.reviews.post_review", Queue.ANALYSIS, record_id=str(record_id))
+
+
 def erase_namespace(*, erasure_id: UUID) -> None:
     """Have a deleted namespace erased; one whose grace is not over waits for the clock."""
     _send("workers.tasks.erasure.erase_namespace", Queue.ANALYSIS, erasure_id=str(erasure_id))

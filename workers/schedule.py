@@ -27,6 +27,7 @@ SCHEDULE = {
     "advance-histories": _every(300, "advance_all", topic="history"),
     "find-missing-findings": _every(600, "find_missing_findings", topic="findings"),
     "prune-metrics": _every(86_400, "prune_metrics", topic="findings"),
+    "post-due-reviews": _every(30, "post_due", topic="reviews"),
     "forget-reviews": _every(86_400, "forget_reviews", topic="reviews"),
     "consolidate-due": _every(1800, "consolidate_due", topic="consolidation"),
     "recover-consolidation": _every(300, "recover", topic="consolidation"),

@@ -8,4 +8,9 @@ class GatewayConfig(AppConfig):
     label = "gateway"
 
     def ready(self) -> None:
+        # Reviews that the server posts are kept in the form in which this floor answers them.
         from codemem.gateway import tools  # noqa: F401
+        from codemem.gateway.reviews import answer_of
+        from indexing.posting.delivery import answer_with
+
+        answer_with(answer_of)

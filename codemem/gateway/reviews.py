@@ -20,16 +20,19 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from codemem.accounts.values import Action, Caller
 from codemem.client.version import VERSION
 from codemem.gateway import body, tool
+from codemem.gateway import scope as scopes
 from codemem.gateway.errors import ArgumentsInvalid, NotFound, register
 from codemem.gateway.rest import ErrorView, bearer, call_of
 from codemem.gateway.tool import Call, Result
 from codemem.gateway.tools.review import ReviewArguments, Reviewed, ReviewResult, review_of
+from graph.values import RefState, RepositoryValue
 from indexing.comment import comment_of
 from indexing.posting import queries, services
 from indexing.posting.formats import code_quality_of, sarif_of
-from indexing.posting.text import ReviewText, text_of
+from indexing.posting.text import ReviewText, text_of, with_omitted
 from indexing.posting.values import Forge, Subject
 from indexing.remarks import NOTHING_DISMISSED, Dismissal, Remark, Ticks, remarks_of
+from indexing.values import Review
 
 register({services.RemarkUnknown: ("not_found", 404)})
 
@@ -157,6 +160,27 @@ def _review(call: Call, arguments: PostedArguments) -> PostedReview:
     )
 
 
+def answer_of(
+    review: Review, repository: RepositoryValue, namespace: str, state: RefState
+) -> Mapping[str, Any]:
+    """Return what the tool would answer, for reviews that the server posts by itself."""
+    place = scopes.RepositoryScope(
+        scopes.NamespaceScope(repository.namespace_id, namespace, scopes.Source.ARGUMENT),
+        repository,
+        scopes.Source.ARGUMENT,
+    )
+    code = scopes.CodeEcho(
+        ref=state.ref,
+        indexed_commit=state.indexed_commit,
+        current_commit=state.head_commit,
+        behind_by=state.behind_by,
+        behind=state.indexed_commit != state.head_commit,
+        pending=False,
+    )
+    found = Reviewed(review, place, code).result
+    return found.model_dump(mode="json", exclude_none=True, by_alias=True)
+
+
 # The tool's own way to be validated, timed, counted and to fail; only the answer says more.
 _POSTED = replace(
     _TOOL,
@@ -250,12 +274,7 @@ def _reviewed(call: Call, arguments: PostedArguments) -> Reviewed:
     """Review the diff; what the job left out of it is among what was not seen."""
     plain = arguments.model_dump(include=set(ReviewArguments.model_fields))
     reviewed = review_of(call, ReviewArguments.model_validate(plain))
-    if not arguments.omitted_files:
-        return reviewed
-    files = f"{arguments.omitted_files:,} file{'s' * (arguments.omitted_files > 1)}"
-    note = f"The change is too large to send whole: {files} left out, the largest first."
-    found = reviewed.review
-    return replace(reviewed, review=replace(found, notes=(note, *found.notes)))
+    return replace(reviewed, review=with_omitted(reviewed.review, arguments.omitted_files))
 
 
 def _kept(reviewed: Reviewed, text: ReviewText, arguments: PostedArguments) -> services.Reviewed:

@@ -17,15 +17,20 @@ from django.db.models import F
 from codemem import policies
 from codemem.accounts.services import record as audit
 from graph.models import Repository
-from indexing.models import ReviewRecord
+from indexing.models import ForgeConnection, ReviewRecord
+from indexing.posting.forges import TOKEN_FILE, TOKEN_VARIABLE
 from indexing.posting.queries import dismissals_in
-from indexing.posting.values import Subject
+from indexing.posting.values import Forge, Subject
 from indexing.remarks import KEY_PATTERN, Dismissal, Remark, Ticks
 
 _MOST_DISMISSALS: Final = 500
 _PUSHES_KEPT: Final = 100
 _LONGEST_ERROR: Final = 500
 _KEY: Final = re.compile(rf"{KEY_PATTERN}\Z")
+
+
+class ConnectionInvalid(Exception):
+    """How a git host is to be reached is not said in a way that can be."""
 
 
 class RemarkUnknown(Exception):
@@ -157,6 +162,67 @@ def note_posting(
     if comment_id:
         changes |= {"comment_id": comment_id[:40], "comment_url": comment_url[:500]}
     ReviewRecord.objects.filter(pk=record_id).update(**changes)
+
+
+def connect(
+    *,
+    repository_id: UUID,
+    forge: Forge,
+    api_url: str,
+    project: str,
+    token_source: str,
+    actor: str,
+) -> None:
+    """Have the server post to this repository's pull requests by itself from now on.
+
+    For who runs the server only: who names a token's place and an address has the one sent to the
+    other. Raise ConnectionInvalid.
+    """
+    kind, _, name = token_source.partition(":")
+    known = {"env": TOKEN_VARIABLE, "file": TOKEN_FILE}.get(kind)
+    if known is None or not known.match(name):
+        raise ConnectionInvalid(
+            "A token stands at env:CODEMEM_FORGE_TOKEN_<NAME> or at file:<name>, a file of"
+            " CODEMEM_FORGE_TOKENS_DIRECTORY."
+        )
+    if not re.match(r"https?://[^\s/@]+(/[^\s@]*)?\Z", api_url):
+        raise ConnectionInvalid("The address of the API begins with https:// or http://.")
+    if not project.strip("/") or re.search(r"\s|\.\.", project):
+        raise ConnectionInvalid("The project is owner/name, as the git host spells it.")
+    repository = Repository.objects.select_related("namespace").get(pk=repository_id)
+    with transaction.atomic():
+        ForgeConnection.objects.update_or_create(
+            repository=repository,
+            defaults={
+                "forge": forge,
+                "api_url": api_url.rstrip("/"),
+                "project": project.strip("/"),
+                "token_source": token_source,
+                "is_active": True,
+            },
+        )
+        audit(
+            actor=actor,
+            action="repository.post_reviews",
+            namespace=repository.namespace,
+            target=repository.name,
+            detail={"forge": str(forge), "api": api_url, "project": project},
+        )
+
+
+def disconnect(*, repository_id: UUID, actor: str) -> bool:
+    """Have the server post no more; tell whether it did."""
+    repository = Repository.objects.select_related("namespace").get(pk=repository_id)
+    with transaction.atomic():
+        stopped = ForgeConnection.objects.filter(repository=repository).update(is_active=False)
+        if stopped:
+            audit(
+                actor=actor,
+                action="repository.post_no_reviews",
+                namespace=repository.namespace,
+                target=repository.name,
+            )
+    return bool(stopped)
 
 
 def forget_reviews(*, now: datetime) -> int:

@@ -52,3 +52,12 @@ def text_of(
         is_quiet=quiet,
         remarks=remarks,
     )
+
+
+def with_omitted(review: Review, files: int) -> Review:
+    """Return a review that says first of what it did not see how many files were left out."""
+    if not files:
+        return review
+    counted = f"{files:,} file{'s' * (files > 1)}"
+    note = f"The change is too large to read whole: {counted} left out, the largest first."
+    return replace(review, notes=(note, *review.notes))
