@@ -3,6 +3,7 @@
 Every filter stands inside the query that ranks, before its LIMIT. Knows nothing of weights.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
@@ -110,10 +111,16 @@ class QuestionVector:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """What a sample of the newest memories says of the place that a question is asked in."""
+    """The place that a question is asked in.
+
+    What a sample of its newest memories says, what its namespaces have set for themselves (see
+    `policies.held_in`), and which of their search indexes stand.
+    """
 
     statistics: WordStatistics
     authors: tuple[str, ...]
+    settings: Mapping[UUID, Mapping[str, object]]
+    indexes: frozenset[str]
 
 
 def answering(
@@ -253,20 +260,39 @@ def _standing(query: RecallQuery, *, now: datetime) -> Q:
     return was_there & not_ended & not_past
 
 
-def scope_of(*, caller: Caller, query: RecallQuery, terms: Sequence[str]) -> Scope:
-    """Count the question's words in a sample of the scope, and name its authors. One query."""
+def scope_of(
+    *, caller: Caller, query: RecallQuery, terms: Sequence[str], fingerprint: str = ""
+) -> Scope:
+    """Count the question's words in a sample of the scope, and say what else holds there.
+
+    `fingerprint` is the model's whose indexes may stand. One query.
+    """
     parameters = {
         "namespace_ids": list(query.namespace_ids),
         "repository_id": query.repository_id,
         "user_id": caller.user_id,
         "rows_each": max(1, _SAMPLE_ROWS // max(len(query.namespace_ids), 1)),
         "words": [to_or_tsquery([term]) for term in terms],
+        "indexes": [
+            name
+            for key in query.namespace_ids
+            for name in (
+                indexes.vectors_index(key, fingerprint=fingerprint),
+                indexes.bm25_index(key),
+            )
+        ],
     }
-    ((documents, frequencies, authors),) = kept_rows(_statement(), parameters)
-    statistics = WordStatistics(
-        documents=documents, frequencies=dict(zip(terms, frequencies, strict=True))
+    ((documents, frequencies, authors, namespaces, settings, built),) = kept_rows(
+        _statement(), parameters
     )
-    return Scope(statistics=statistics, authors=tuple(authors))
+    return Scope(
+        statistics=WordStatistics(
+            documents=documents, frequencies=dict(zip(terms, frequencies, strict=True))
+        ),
+        authors=tuple(authors),
+        settings={key: json.loads(kept) for key, kept in zip(namespaces, settings, strict=True)},
+        indexes=frozenset(built),
+    )
 
 
 def nearest(
@@ -277,24 +303,28 @@ def nearest(
     vector: QuestionVector | None,
     now: datetime,
     spans: Sequence[Span] = (),
+    built: frozenset[str] | None = None,
 ) -> dict[bytes, set[str]]:
     """Return what each generator found: keys, each with the names of those that found it.
 
     The 50 nearest by vector, by words and by words with the neighbors of short memories, the same
     once more of the times that the question names, and by the words of then of what has changed
-    since. Two queries; one more for each namespace that is large enough for indexes of its own.
+    since. `built` are the indexes that stand, where that is known. Two queries; one more for each
+    namespace that is large enough for indexes of its own.
     """
-    vectors, words = _indexed(query, vector)
+    vectors, words = _indexed(query, vector, built)
     found: list[_Found] = []
     for keys in _apart(query.namespace_ids, vectors | words):
         if keys[0] not in vectors | words and vector is not None:
             found += _scanned(
-                condition_of(caller=caller, query=query, namespace_ids=keys, now=now),
-                terms=terms,
-                vector=vector,
-                spans=spans,
-                as_of=query.as_of,
-                namespace_ids=keys,
+                scan_of(
+                    condition_of(caller=caller, query=query, namespace_ids=keys, now=now),
+                    query=query,
+                    terms=terms,
+                    vector=vector,
+                    spans=spans,
+                    namespace_ids=keys,
+                )
             )
             continue
         rows = answering(caller=caller, query=query, namespace_ids=keys, now=now)
@@ -308,32 +338,55 @@ def nearest(
         else:
             found += _united(generators)
     names: dict[bytes, set[str]] = {}
-    for generator in _GENERATORS:
+    for generator in GENERATORS:
         ranked = sorted((score, key) for name, score, key in found if name == generator)
         for _, key in ranked[:PER_GENERATOR]:
             names.setdefault(key, set()).add(generator)
     return names
 
 
-def _scanned(
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """Queries that find candidates of rows which are read once, to stand behind a WITH.
+
+    `scope` are all rows that the question allows, as (id, number, created_at, distance, rank), and
+    `found` is what the generators find among them: (generator, score, id), the first of which is a
+    place in GENERATORS.
+    """
+
+    text: str
+    parameters: Mapping[str, Any]
+
+
+def scanned_alone(
+    query: RecallQuery, vector: QuestionVector | None, *, built: frozenset[str]
+) -> bool:
+    """Tell whether one scan finds all candidates: no namespace has an index that is used."""
+    vectors, words = _indexed(query, vector, built)
+    return vector is not None and bool(query.namespace_ids) and not vectors | words
+
+
+def scan_of(
     condition: Condition,
     *,
+    query: RecallQuery,
     terms: Sequence[str],
     vector: QuestionVector,
     spans: Sequence[Span],
-    as_of: datetime | None,
     namespace_ids: Sequence[UUID],
-) -> list[_Found]:
-    """Return what all generators find, of rows that are read once.
+    named: str = "",
+) -> Scan:
+    """Return the queries that find what all generators find.
 
-    A third sooner than each reading them for itself: most of it is Postgres getting at the rows.
+    A third sooner than each reading the rows for itself: most of it is Postgres getting at them.
+    `named` is a condition on the scope for what the question names, if it names anything.
     """
     parameters: dict[str, Any] = {
         **condition.parameters,
         **vector.parameters,
         "words": to_or_tsquery(terms),
         "namespaces": list(namespace_ids),
-        "as_of": as_of,
+        "as_of": query.as_of,
         "limit": PER_GENERATOR,
     }
     told = []
@@ -341,23 +394,32 @@ def _scanned(
         parameters[f"start_{place}"] = span.start
         parameters[f"end_{place}"] = span.end + _TOLD_WITHIN
         told.append(f"(created_at >= %(start_{place})s AND created_at < %(end_{place})s)")
-    parts = _parts("", "true", has_terms=bool(terms))
+    parts = _parts(_NAMES, "true", has_terms=bool(terms))
     if spans:
-        parts += _parts("time", " OR ".join(told), has_terms=bool(terms))
-    if terms and as_of is not None:
-        parts.append(_PART_OF_THEN)
-    statement = _SCAN.format(
+        parts += _parts(_NAMES_IN_TIME, " OR ".join(told), has_terms=bool(terms))
+    if terms and query.as_of is not None:
+        parts.append(_PART_OF_THEN.format(place=GENERATORS.index("version")))
+    if named:
+        parts.append(_PART_BY_NAME.format(place=GENERATORS.index("name"), named=named))
+    text = _SCAN.format(
         distance=vector.distance, condition=condition.text, parts=" UNION ALL ".join(parts)
     )
-    return binary_rows(statement, parameters, keys_as_bytes=True)
+    return Scan(text, parameters)
 
 
-def _parts(name: str, told: str, *, has_terms: bool) -> list[str]:
-    """Return the generators that rank the rows of a scan, as far as told in some times."""
-    names = _NAMES_IN_TIME if name else _NAMES
+def _scanned(scan: Scan) -> list[_Found]:
+    statement = f"WITH {scan.text} SELECT generator, score, id FROM found"  # noqa: S608  ours
     return [
-        part.format(name=named, told=told)
-        for part, named in zip(
+        (GENERATORS[place], score, key)
+        for place, score, key in binary_rows(statement, scan.parameters, keys_as_bytes=True)
+    ]
+
+
+def _parts(names: Sequence[str], told: str, *, has_terms: bool) -> list[str]:
+    """Return the generators that rank the rows of a scan, as far as told in some times."""
+    return [
+        part.format(place=GENERATORS.index(name), told=told)
+        for part, name in zip(
             (_PART_BY_VECTOR, _PART_BY_WORDS, _PART_IN_SESSION), names, strict=True
         )
         if has_terms or part is _PART_BY_VECTOR
@@ -365,42 +427,48 @@ def _parts(name: str, told: str, *, has_terms: bool) -> list[str]:
 
 
 _SCAN = """
-    WITH scope AS MATERIALIZED (
-        SELECT id, created_at, {distance} AS distance,
+    scope AS MATERIALIZED (
+        SELECT id, number, created_at, {distance} AS distance,
             CASE WHEN lexemes @@ %(words)s::tsquery
                 THEN -ts_rank(lexemes, %(words)s::tsquery)::float8
             END AS rank
         FROM memory_memory
         WHERE {condition}
-    )
-    {parts}"""
+    ),
+    found AS MATERIALIZED ({parts})"""
 _NAMES = ("vector", "words", "session")
 _NAMES_IN_TIME = ("time_vector", "time", "time_session")
 _PART_BY_VECTOR = """
-    (SELECT '{name}' AS generator, distance, id FROM scope
+    (SELECT {place} AS generator, distance AS score, id FROM scope
     WHERE distance IS NOT NULL AND ({told})
     ORDER BY distance LIMIT %(limit)s)"""
 _PART_BY_WORDS = """
-    (SELECT '{name}' AS generator, rank, id FROM scope
+    (SELECT {place} AS generator, rank AS score, id FROM scope
     WHERE rank IS NOT NULL AND ({told})
     ORDER BY rank, id DESC LIMIT %(limit)s)"""
 _PART_IN_SESSION = """
-    (SELECT '{name}' AS generator, -ts_rank(beside.lexemes, %(words)s::tsquery)::float8 AS rank, id
+    (SELECT {place} AS generator, -ts_rank(beside.lexemes, %(words)s::tsquery)::float8 AS score, id
     FROM scope JOIN memory_memorycontext beside ON beside.memory_id = id
     WHERE beside.namespace_id = ANY (%(namespaces)s) AND beside.tokens > ''
         AND beside.lexemes @@ %(words)s::tsquery
         AND ({told})
-    ORDER BY rank, id DESC LIMIT %(limit)s)"""
+    ORDER BY score, id DESC LIMIT %(limit)s)"""
 _PART_OF_THEN = """
-    (SELECT 'version' AS generator, -ts_rank(past.lexemes, %(words)s::tsquery)::float8 AS rank,
+    (SELECT {place} AS generator, -ts_rank(past.lexemes, %(words)s::tsquery)::float8 AS score,
         scope.id
     FROM scope JOIN memory_memoryversion past ON past.memory_id = scope.id
     WHERE past.valid_from <= %(as_of)s AND past.valid_to > %(as_of)s
         AND past.lexemes @@ %(words)s::tsquery
-    ORDER BY rank, scope.id DESC LIMIT %(limit)s)"""
+    ORDER BY score, scope.id DESC LIMIT %(limit)s)"""
+_PART_BY_NAME = """
+    (SELECT {place} AS generator, 0::float8 AS score, id FROM scope WHERE {named})"""
 
 
-_GENERATORS = ("vector", "words", "session", "time", "time_vector", "time_session", "version")
+GENERATORS = (
+    *("vector", "words", "session", "time", "time_vector", "time_session", "version"),
+    *("name", "neighbor"),
+)
+"""What finds candidates; the last two find them beside the others and rank nothing."""
 
 
 def _generators(
@@ -585,7 +653,7 @@ def _apart(namespace_ids: Sequence[UUID], indexed: frozenset[UUID]) -> list[list
 
 
 def _indexed(
-    query: RecallQuery, vector: QuestionVector | None
+    query: RecallQuery, vector: QuestionVector | None, built: frozenset[str] | None
 ) -> tuple[frozenset[UUID], frozenset[UUID]]:
     """Return the namespaces with an index of the question's model, and those with a BM25 index.
 
@@ -597,7 +665,8 @@ def _indexed(
     model = vector.fingerprint if vector else ""
     vectors = {indexes.vectors_index(key, fingerprint=model): key for key in namespace_ids}
     words = {indexes.bm25_index(key): key for key in namespace_ids}
-    built = standing([*vectors, *words])
+    if built is None:
+        built = standing([*vectors, *words])
     return (
         frozenset(key for name, key in vectors.items() if name in built),
         frozenset(key for name, key in words.items() if name in built),

@@ -9,6 +9,7 @@ alone have one length and compare with each other.
 
 import hashlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from uuid import UUID
 
 from django.db import connection
@@ -53,17 +54,30 @@ def ensure_vector_indexes(*, from_rows: int = INDEXED_FROM_ROWS) -> list[str]:
             return []
         indexes.drop(_broken())
         indexes.drop(_left_behind())
-        wanted = [
-            *_vector_indexes(from_rows),
-            *_words_indexes(from_rows),
-            *_session_indexes(from_rows),
-        ]
-        present = indexes.standing(name for name, _ in wanted)
         return [
-            indexes.build(name, table=_table(name), using=using)
-            for name, using in wanted
-            if name not in present
+            indexes.build(one.name, table=one.table, using=one.using)
+            for one in lacking(from_rows=from_rows)
         ]
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """An index: its name, its table, and what CREATE INDEX says behind these."""
+
+    name: str
+    table: str
+    using: sql.Composed
+
+
+def lacking(*, from_rows: int = INDEXED_FROM_ROWS) -> list[Definition]:
+    """Return the indexes that large namespaces should have and have not."""
+    wanted = [
+        *_vector_indexes(from_rows),
+        *_words_indexes(from_rows),
+        *_session_indexes(from_rows),
+    ]
+    present = indexes.standing(name for name, _ in wanted)
+    return [Definition(name, _table(name), using) for name, using in wanted if name not in present]
 
 
 def _vector_indexes(from_rows: int) -> Iterator[tuple[str, sql.Composed]]:

@@ -21,6 +21,7 @@ from codemem import embedding, policies
 from codemem.accounts.values import Action, Caller
 from codemem.embedding import EmbeddingUnavailable, Provider
 from codemem.embedding.words import word_model
+from codemem.plans import array_of
 from codemem.words import code_tokens, query_terms
 from graph.values import RefState, VertexLabel, graph_id
 from memory import candidates, links, pool, scoring, wordwise
@@ -51,6 +52,9 @@ MAXIMUM_QUESTION_CHARACTERS = 8_000  # no model reads more; what stands behind i
 _SEEDS = 20
 _STEPS_TO_CANDIDATES = 2
 _COMPARED_WORDWISE = 150
+_BY_NAME = frozenset({"name"})
+_BY_NEIGHBOR = frozenset({"neighbor"})
+_BY_LINK = frozenset({"link"})
 _UNRESOLVED_FAILURE = 1.0
 _WEIGHT_KEYS = "recall.weights."
 _FLOOR_KEY = "recall.floor"
@@ -82,8 +86,8 @@ def recall(
     condition = candidates.condition_of(
         caller=caller, query=query, namespace_ids=query.namespace_ids, now=now
     )
-    found = _pool(caller, query, question, condition, now=now)
-    hits = _hits(found, caller, query, question, condition, now=now, ref=ref)
+    found, words = _pool(caller, query, question, condition, now=now)
+    hits = _hits(found, caller, query, question, condition, words=words, now=now, ref=ref)
     if query.expand:
         hits += _expansion(caller, query, condition, hits, now=now)
     if query.include_impact:
@@ -105,6 +109,7 @@ class _Question:
 
     terms: tuple[str, ...]
     telling: tuple[str, ...]
+    scope: candidates.Scope
     weights: Mapping[str, float]
     vector: QuestionVector | None
     words: NDArray[np.float32] | None
@@ -144,17 +149,26 @@ def _read(
     caller: Caller, query: RecallQuery, provider: Provider | None, *, now: datetime
 ) -> _Question:
     terms = tuple(query_terms(query.text))
-    scope = candidates.scope_of(caller=caller, query=query, terms=terms)
+    model, trouble = _model(provider)
+    scope = candidates.scope_of(
+        caller=caller,
+        query=query,
+        terms=terms,
+        fingerprint=model.fingerprint if model else "",
+    )
     authors = frozenset(word for author in scope.authors for word in code_tokens(author))
     untelling = frozenset(
         term for term in terms if term in authors or scope.statistics.is_common(term)
     )
     telling = tuple(term for term in terms if term not in untelling) or terms
     text = scoring.without_words(query.text, words_of=code_tokens, left_out=untelling).strip()
-    vector, words, fingerprint, trouble = _embedded(text, provider)
+    vector, words, fingerprint = None, None, ""
+    if model is not None:
+        vector, words, fingerprint, trouble = _embedded(text, model)
     return _Question(
         terms=terms,
         telling=telling,
+        scope=scope,
         weights={term: scope.statistics.weight(term) for term in telling},
         vector=vector,
         words=words,
@@ -166,14 +180,22 @@ def _read(
     )
 
 
+def _model(provider: Provider | None) -> tuple[Provider | None, str]:
+    """Return the model that answers; or none, and why."""
+    try:
+        return provider or embedding.from_settings(), ""
+    except EmbeddingUnavailable as error:
+        logger.warning("recall_without_vectors", reason=str(error))
+        return None, str(error)
+
+
 def _embedded(
-    text: str, provider: Provider | None
+    text: str, model: Provider
 ) -> tuple[QuestionVector | None, NDArray[np.float32] | None, str, str]:
     """Return the question's vector, its words' vectors, which contexts fit to these; or why not."""
     if not text:
         return None, None, "", "It has no words that tell anything."
     try:
-        model = provider or embedding.from_settings()
         vector = QuestionVector(
             values=model.embed([text], kind="query")[0], fingerprint=model.fingerprint
         )
@@ -224,49 +246,123 @@ def _pool(
     condition: Condition,
     *,
     now: datetime,
-) -> list[_Candidate]:
-    """Return the union of what the generators found; the filters hold here once more."""
-    found = candidates.nearest(
+) -> tuple[list[_Candidate], dict[Key, bytes]]:
+    """Return the union of what the generators found, and the words of those around them.
+
+    The filters hold here once more.
+    """
+    if candidates.scanned_alone(query, question.vector, built=question.scope.indexes):
+        found, seeds = _scanned(query, question, condition)
+    else:
+        found, seeds = _searched(caller, query, question, condition, now=now)
+    linked = links.linked_memories(_by_namespace(seeds)) - {row.number for row in found.rows}
+    every = _candidates(found)
+    words = found.words
+    if linked:
+        others = _read_rows(condition, question, numbers=linked)
+        every += [one._replace(found_by=_BY_LINK) for one in _candidates(others)]
+        words = found.words | others.words
+    return (every if query.as_of is None else _of_then(every, caller, query.as_of)), words
+
+
+def _scanned(
+    query: RecallQuery, question: _Question, condition: Condition
+) -> tuple[pool.Pool, list[Row]]:
+    """Return the pool of one statement, and its rows nearest to the question."""
+    assert question.vector is not None
+    named = []
+    if question.named_keys:
+        named.append("id = ANY (%(named_keys)s::uuid[])")
+    if question.named:
+        named.append("number = ANY (%(named)s::bigint[])")
+    scan = candidates.scan_of(
+        condition,
+        query=query,
+        terms=question.telling,
+        vector=question.vector,
+        spans=question.time.spans,
+        namespace_ids=query.namespace_ids,
+        named=" OR ".join(named),
+    )
+    names = {
+        "named_keys": pool.array_of_keys(question.named_keys),
+        "named": array_of(question.named),
+    }
+    found = pool.read_scanned(
+        replace(scan, parameters={**scan.parameters, **names}),
+        seeds=_SEEDS,
+        steps=_STEPS_TO_CANDIDATES,
+        words_of=question.words_fingerprint,
+        compared=_COMPARED_WORDWISE,
+    )
+    ranked = (row for row in found.rows if found.found_by[row.key] != _BY_NEIGHBOR)
+    return found, sorted(ranked, key=_distance)[:_SEEDS]
+
+
+def _searched(
+    caller: Caller,
+    query: RecallQuery,
+    question: _Question,
+    condition: Condition,
+    *,
+    now: datetime,
+) -> tuple[pool.Pool, list[Row]]:
+    """Return the pool where some namespaces are searched by their indexes, or by words alone."""
+    by = candidates.nearest(
         caller=caller,
         query=query,
         terms=question.telling,
         vector=question.vector,
         now=now,
         spans=question.time.spans,
+        built=question.scope.indexes,
     )
-    rows, contexts = pool.read(
-        condition,
-        keys={*found, *question.named_keys},
-        numbers=question.named,
-        vector=question.vector,
+    found = _read_rows(
+        condition, question, keys={*by, *question.named_keys}, numbers=question.named
     )
-    known = {row.key for row in rows}
-    seeds = sorted(rows, key=_distance)[:_SEEDS]
+    for row in found.rows:
+        is_named = row.number in question.named or row.key in question.named_keys
+        found.found_by[row.key] = frozenset(by.get(row.key, ())) | (
+            _BY_NAME if is_named else frozenset()
+        )
+    seeds = sorted(found.rows, key=_distance)[:_SEEDS]
     around = {
         key
         for row in seeds
-        if row.key in contexts
-        for key, steps in contexts[row.key].steps.items()
+        if row.key in found.contexts
+        for key, steps in found.contexts[row.key].steps.items()
         if steps <= _STEPS_TO_CANDIDATES
-    } - known
-    linked = links.linked_memories(_by_namespace(seeds)) - {row.number for row in rows}
-    if around or linked:
-        other_rows, other_contexts = pool.read(
-            condition, keys=around, numbers=linked, vector=question.vector
-        )
-        rows += other_rows
-        contexts |= other_contexts
-    every = []
-    for row in rows:
-        by = set(found.get(row.key, ()))
-        if row.number in question.named or row.key in question.named_keys:
-            by.add("name")
-        if row.key in around:
-            by.add("neighbor")
-        elif row.key not in known:
-            by.add("link")
-        every.append(_Candidate(row, contexts.get(row.key), frozenset(by)))
-    return every if query.as_of is None else _of_then(every, caller, query.as_of)
+    } - set(found.found_by)
+    if around:
+        others = _read_rows(condition, question, keys=around)
+        found.rows.extend(others.rows)
+        found.contexts.update(others.contexts)
+        found.words.update(others.words)
+        found.found_by.update(dict.fromkeys(others.found_by, _BY_NEIGHBOR))
+    return found, seeds
+
+
+def _read_rows(
+    condition: Condition,
+    question: _Question,
+    *,
+    keys: Collection[Key] = (),
+    numbers: Collection[int] = (),
+) -> pool.Pool:
+    return pool.read(
+        condition,
+        keys=keys,
+        numbers=numbers,
+        vector=question.vector,
+        words_of=question.words_fingerprint,
+        compared=_COMPARED_WORDWISE,
+    )
+
+
+def _candidates(found: pool.Pool) -> list[_Candidate]:
+    return [
+        _Candidate(row, found.contexts.get(row.key), found.found_by[row.key]) for row in found.rows
+    ]
 
 
 def _distance(row: Row) -> float:
@@ -328,14 +424,16 @@ def _hits(
     question: _Question,
     condition: Condition,
     *,
+    words: Mapping[Key, bytes],
     now: datetime,
     ref: RefState | None,
 ) -> list[RecallHit]:
     """Return the candidates that pass the floor, best first, as far as they are still there."""
     settings = {
-        key.bytes: mine for key, mine in policies.values(query.namespace_ids, "recall.").items()
+        key.bytes: policies.held_in(kept, "recall.")
+        for key, kept in question.scope.settings.items()
     }
-    evidence = _evidence(found, query, question, now=query.as_of or now)
+    evidence = _evidence(found, words, query, question, now=query.as_of or now)
     relevances = [scoring.relevance(one) for one in evidence]
     floors = {key: float(mine[_FLOOR_KEY]) for key, mine in settings.items()}
     passed = scoring.above_floor(relevances, floors=[floors[one.row.namespace] for one in found])
@@ -345,14 +443,14 @@ def _hits(
         _by_namespace(one.row for one in found), [one.vertex for one in found], relevances
     )
     linked = [
-        replace(one, linked=gain) if gain else one
+        one._replace(linked=gain) if gain else one
         for one, gain in zip(evidence, gains, strict=True)
     ]
     weights = {key: _weights(mine) for key, mine in settings.items()}
     scored = scoring.scores(linked, weights=[weights[one.row.namespace] for one in found])
     answers = [
-        _Answer(score=score, candidate=candidate, relevance=relevant, parts=parts)
-        for candidate, (score, parts), relevant, is_answer in zip(
+        _Answer(score=score, candidate=candidate, relevance=relevant, parts=values)
+        for candidate, (score, values), relevant, is_answer in zip(
             found, scored, relevances, passed, strict=True
         )
         if is_answer
@@ -376,7 +474,7 @@ def _hits(
             memory=memories[one.candidate.id],
             score=one.score,
             relevance=one.relevance,
-            parts=one.parts,
+            parts=scoring.parts(one.parts),
             found_by=tuple(sorted(one.candidate.found_by)),
             anchors=state_of(anchors.get(one.candidate.id, ())),
             neighbors=beside.get(one.candidate.id, ()),
@@ -417,7 +515,7 @@ class _Answer(NamedTuple):
     score: float
     candidate: _Candidate
     relevance: float
-    parts: ScoreParts
+    parts: tuple[float, ...]
 
 
 def _place(answer: _Answer) -> tuple[float, Key]:
@@ -466,9 +564,14 @@ def _weights(settings: Mapping[str, policies.Value]) -> ScoreParts:
 
 
 def _evidence(
-    found: Sequence[_Candidate], query: RecallQuery, question: _Question, *, now: datetime
+    found: Sequence[_Candidate],
+    words: Mapping[Key, bytes],
+    query: RecallQuery,
+    question: _Question,
+    *,
+    now: datetime,
 ) -> list[Evidence]:
-    likeness = _likeness(found, question)
+    likeness = _likeness(found, words, question)
     tokens = [one.tokens for one in found]
     lengths = [scoring.length(line) for line in tokens]
     mean_length = {
@@ -518,8 +621,13 @@ def _tag_match(terms: Sequence[str]) -> Callable[[tuple[str, ...], str], float]:
     return match
 
 
-def _likeness(found: Sequence[_Candidate], question: _Question) -> dict[Key, tuple[float, float]]:
-    """Compare the question with the likeliest candidates word by word, alone and with neighbors."""
+def _likeness(
+    found: Sequence[_Candidate], words: Mapping[Key, bytes], question: _Question
+) -> dict[Key, tuple[float, float]]:
+    """Compare the question with the likeliest candidates word by word, alone and with neighbors.
+
+    `words` are those of neighbors that are no candidates.
+    """
     if question.words is None:
         return {}
     fit = {
@@ -529,10 +637,11 @@ def _likeness(found: Sequence[_Candidate], question: _Question) -> dict[Key, tup
     }
     chosen = dict(islice(fit.items(), _COMPARED_WORDWISE))
     wanted = {key for context in chosen.values() for key in context.around} | set(chosen)
-    packed = {key: fit[key].words for key in wanted if key in fit}
-    missing = wanted - set(fit)
-    if missing:
-        packed |= pool.packed_words(missing, fingerprint=question.words_fingerprint)
+    packed = {
+        key: fit[key].words if key in fit else words[key]
+        for key in wanted
+        if key in fit or key in words
+    }
     return wordwise.likeness(
         question.words,
         packed,

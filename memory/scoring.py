@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, S
 from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
 from operator import attrgetter, mul
+from typing import NamedTuple
 
 from memory.values import ScoreParts
 
@@ -84,8 +85,7 @@ class WordStatistics:
         return self.frequencies.get(term, 0) > COMMON_SHARE * self.documents
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class Evidence(NamedTuple):
     """What is known about one candidate before it is compared with the others.
 
     `vector` is the cosine, None where either side has no embedding; `alone` and `together` compare
@@ -155,8 +155,8 @@ def above_floor(relevances: Sequence[float], *, floors: Sequence[float]) -> list
 
 def scores(
     pool: Sequence[Evidence], *, weights: Sequence[ScoreParts] | None = None
-) -> list[tuple[float, ScoreParts]]:
-    """Return each candidate's score 0..1 and its parts, in the order of the pool.
+) -> list[tuple[float, tuple[float, ...]]]:
+    """Return each candidate's score 0..1 and what `parts` takes, in the order of the pool.
 
     `weights` are those of each candidate's namespace. All components are 0..1: raw scales of one
     sum let random priors cut any-evidence@10 from 60 to 21. When no candidate has a vector the
@@ -173,9 +173,13 @@ def scores(
     ):
         values = (likeness, *_beside_likeness(one))
         score = sum(map(mul, factors[mine], values))
-        parts = ScoreParts(**dict(zip(_COMPONENTS, values, strict=True)))
-        results.append((score / totals[mine] if totals[mine] else 0.0, parts))
+        results.append((score / totals[mine] if totals[mine] else 0.0, values))
     return results
+
+
+def parts(values: Sequence[float]) -> ScoreParts:
+    """Return the components of one score by name."""
+    return ScoreParts(**dict(zip(_COMPONENTS, values, strict=True)))
 
 
 def _likenesses(pool: Sequence[Evidence]) -> list[float]:

@@ -7,6 +7,8 @@ from django.db import connection
 from psycopg.pq import Format
 from psycopg.types.string import ByteaBinaryLoader
 
+from codemem.plans import with_kept_plans
+
 _UUID: Final = "uuid"
 
 
@@ -15,9 +17,15 @@ def binary_rows(
 ) -> list[tuple[Any, ...]]:
     """Return a statement's rows; JSON comes as Python's values, unlike from Django's cursors.
 
-    With `keys_as_bytes` a UUID is its 16 bytes: they hash and compare ten times sooner, and in the
-    same order.
+    The plan is kept (see `codemem.plans`). With `keys_as_bytes` a UUID is its 16 bytes: they hash
+    and compare ten times sooner, and in the same order.
     """
+    return with_kept_plans(lambda: _rows(statement, parameters, keys_as_bytes=keys_as_bytes))
+
+
+def _rows(
+    statement: str, parameters: Mapping[str, Any], *, keys_as_bytes: bool
+) -> list[tuple[Any, ...]]:
     with connection.cursor() as cursor:
         behind: Any = cursor.cursor  # psycopg's own, behind Django's
         behind.format = Format.BINARY

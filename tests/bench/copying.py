@@ -16,9 +16,14 @@ def take_ids(cursor: Any, table: str, count: int) -> range:
 
 
 def take_numbers(cursor: Any, sequence: str, count: int) -> range:
-    cursor.execute("SELECT nextval(%s::regclass)", [sequence])
-    first = int(cursor.fetchone()[0])
-    cursor.execute("SELECT setval(%s::regclass, %s)", [sequence, first + count])
+    # Under a lock: several processes may load at once.
+    cursor.execute("SELECT pg_advisory_lock(hashtextextended(%s, 0))", [sequence])
+    try:
+        cursor.execute("SELECT nextval(%s::regclass)", [sequence])
+        first = int(cursor.fetchone()[0])
+        cursor.execute("SELECT setval(%s::regclass, %s)", [sequence, first + count])
+    finally:
+        cursor.execute("SELECT pg_advisory_unlock(hashtextextended(%s, 0))", [sequence])
     return range(first, first + count)
 
 

@@ -1,10 +1,12 @@
 """Timing of calls, and what a figure is."""
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from time import perf_counter
 from typing import Any, TypeVar
 
+import django
 import psycopg
 from django.conf import settings
 
@@ -132,3 +134,9 @@ def _once(call: Callable[[Argument], int], argument: Argument) -> tuple[float, i
     started = perf_counter()
     results = call(argument)
     return (perf_counter() - started) * 1000, results
+
+
+def set_up() -> None:
+    """Set Django up in this process: a new one does this before it imports anything of ours."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "codemem.settings")
+    django.setup()

@@ -26,9 +26,7 @@ from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-import django
-
-from tests.bench.measuring import Timings
+from tests.bench.measuring import Timings, set_up
 
 if TYPE_CHECKING:
     from tests.bench.scale_rows import Place
@@ -57,20 +55,24 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=_QUESTIONS)
     parser.add_argument("--think", type=float, default=10.0, help="seconds between two questions")
     arguments = parser.parse_args()
-    _set_up()
+    set_up()
     from tests.bench.scale_rows import place as loaded
 
     place = loaded(memories=arguments.memories, namespaces=NAMESPACES)
     count = arguments.questions
-    print(f"{arguments.memories:,} memories in {NAMESPACES} namespaces, k = 10, milliseconds")
-    print("in process, 1 client")
+    print(
+        f"{place.memories:,} memories in {NAMESPACES} namespaces, k = 10, milliseconds; load of the"
+        f" machine {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores",
+        flush=True,
+    )
+    print("in process, 1 client", flush=True)
     _show_ratio(recall=_alone(_RECALL, place, count), bare=_alone(_BARE, place, count))
-    print(f"in process, {CLIENTS} clients in {_PROCESSES} processes, none thinks")
+    print(f"in process, {CLIENTS} clients in {_PROCESSES} processes, none thinks", flush=True)
     _show_ratio(recall=_crowd(_RECALL, place, count), bare=_crowd(_BARE, place, count))
     with _gunicorn() as port:
         ask = _over_http(port, place)
         _measured(ask, clients=1, count=_WARM_UP, offset=10 * count)
-        print("over HTTP")
+        print("over HTTP", flush=True)
         _show("1 client", _measured(ask, clients=1, count=count, offset=3 * count))
         full = _measured(ask, clients=CLIENTS, count=2 * count, offset=4 * count)
         _show(f"{CLIENTS} clients, none thinks", full)
@@ -94,7 +96,8 @@ def _show(name: str, run: _Run) -> None:
     taken = run.taken
     print(
         f"  {name:28s} p50 {taken.p50:8.1f}  p95 {taken.p95:8.1f}  p99 {taken.p99:8.1f}"
-        f"  {run.rate:6.1f}/s"
+        f"  {run.rate:6.1f}/s",
+        flush=True,
     )
 
 
@@ -121,7 +124,7 @@ def _alone(name: str, place: "Place", count: int) -> _Run:
 def _crowd(name: str, place: "Place", count: int) -> _Run:
     """Ask from several processes, as a server with several workers does: threads share a lock."""
     context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(_PROCESSES, mp_context=context, initializer=_set_up) as pool:
+    with ProcessPoolExecutor(_PROCESSES, mp_context=context, initializer=set_up) as pool:
         jobs = [
             pool.submit(_crowd_of_a_process, name, place, count, number)
             for number in range(_PROCESSES)
@@ -263,11 +266,6 @@ def _measured(ask: Ask, *, clients: int, count: int, offset: int, think: float =
         rate=count / (time.perf_counter() - started),
         cpu_ms=spent * 1_000 / count,
     )
-
-
-def _set_up() -> None:
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "codemem.settings")
-    django.setup()
 
 
 if __name__ == "__main__":

@@ -36,8 +36,8 @@ def test_an_empty_pool_has_no_scores():
 def test_a_single_candidate_has_a_score_within_bounds():
     [(score, parts)] = scoring.scores([evidence()])
     assert 0 < score <= 1
-    assert parts.vector == 1
-    assert parts.graph == 0
+    assert scoring.parts(parts).vector == 1
+    assert scoring.parts(parts).graph == 0
 
 
 def test_equal_candidates_have_equal_scores():
@@ -64,7 +64,7 @@ def test_priors_decide_only_between_equals():
 def test_without_vectors_the_other_weights_share_the_score():
     pool = [evidence(vector=None, text=value, exact=value) for value in (0.0, 1.0)]
     (_, _), (best, parts) = scoring.scores(pool)
-    assert parts.vector == 0
+    assert scoring.parts(parts).vector == 0
     assert best > 0.5
 
 
@@ -95,7 +95,7 @@ def test_likeness_word_by_word_counts_before_the_cosine():
     ]
     (first, parts), (second, _) = scoring.scores(pool)
     assert first > second
-    assert parts.vector == 1
+    assert scoring.parts(parts).vector == 1
 
 
 def test_a_candidate_without_words_stands_where_its_cosine_stands():
@@ -104,14 +104,14 @@ def test_a_candidate_without_words_stands_where_its_cosine_stands():
         evidence(vector=0.5),
         evidence(vector=0.1, alone=0.3, together=0.3),
     ]
-    best, middle, last = [parts.vector for _, parts in scoring.scores(pool)]
+    best, middle, last = [scoring.parts(parts).vector for _, parts in scoring.scores(pool)]
     assert best > middle > last
 
 
 def test_what_asks_is_ranked_behind_what_says_the_same():
     (asking, parts), (saying, _) = scoring.scores([evidence(asks=True), evidence()])
     assert 0 < asking < saying
-    assert parts.vector < 1
+    assert scoring.parts(parts).vector < 1
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ def test_memories_of_no_session_stay_as_they_are():
 
 def test_a_link_counts_less_than_being_tied_to_the_named_code():
     (_, named), (_, linked) = scoring.scores([evidence(exact=1.0), evidence(linked=1.0)])
-    assert named.graph > linked.graph > 0
+    assert scoring.parts(named).graph > scoring.parts(linked).graph > 0
 
 
 def test_rare_words_weigh_more_than_common_ones():
