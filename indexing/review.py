@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Final
 from uuid import UUID
 
+from codemem import policies
 from codemem.accounts.values import Action, Caller
 from graph.impact import Risk
 from graph.values import Node, RefState, RepositoryValue
@@ -78,15 +79,14 @@ def review_diff(
     limits: Limits,
     most_missing: int = MOST_SUGGESTIONS,
     least_probability: float = LEAST_PROBABILITY,
-    thresholds: Thresholds = Thresholds(),  # noqa: B008  frozen
 ) -> Review:
     """Review a diff against the indexed state of a repository.
 
     `base` names the commit that the diff starts from; without it, the contents that the diff names
     decide. `depth` is 1..MAXIMUM_DEPTH. The listings together stay near `budget_tokens`, their
     totals are of everything. At most `most_missing` files are named that the diff may have
-    forgotten, each at least so likely. `thresholds` say what a high risk is. About thirty-five
-    queries, one parse of each changed file.
+    forgotten, each at least so likely. What a high risk is, the namespace decides. About
+    thirty-five queries, one parse of each changed file.
 
     Raises diffs.NotADiff or diffs.DiffTooLarge; everything else that is wrong with a diff becomes
     a note.
@@ -147,7 +147,7 @@ def review_diff(
                 ),
                 repository_nodes=queries.count_nodes(repository_id=repository.id),
             ),
-            thresholds,
+            _thresholds(repository.namespace_id),
         ),
         beyond=reached,
         owners=_owners(repository, changes, commit=base_commit),
@@ -159,6 +159,13 @@ def review_diff(
 
 
 # --- What changed ------------------------------------------------------------------------------
+
+
+def _thresholds(namespace_id: UUID) -> Thresholds:
+    return Thresholds(
+        medium=policies.number(namespace_id, "review.risk_medium_from"),
+        high=policies.number(namespace_id, "review.risk_high_from"),
+    )
 
 
 def read_changes(

@@ -52,11 +52,13 @@ def communities(edges: Edges, *, resolution: float = 1.0) -> Communities:
         return Communities(found=(), modularity=0.0)
     # Three quarters of a second, for the processes that divide graphs.
     from scipy.sparse import csr_matrix
-    from sknetwork.clustering import Leiden, get_modularity  # type: ignore[import-untyped]
+    from sknetwork.clustering import get_modularity  # type: ignore[import-untyped]
+
+    from graph.algorithms.leiden import EndingLeiden
 
     directed = edges.matrix()
     ties = csr_matrix(directed + directed.T)
-    leiden = Leiden(resolution=resolution, modularity="newman", random_state=_SEED)
+    leiden = EndingLeiden(resolution=resolution, modularity="newman", random_state=_SEED)
     labels = np.asarray(leiden.fit_predict(ties), dtype=np.int64)
     sizes = np.bincount(labels)
     order = np.argsort(-sizes, kind="stable")

@@ -6,7 +6,6 @@ from uuid import UUID
 from django.conf import settings
 from pydantic import Field
 
-from codemem import policies
 from codemem.accounts.values import Action
 from codemem.gateway import scope as scopes
 from codemem.gateway import views
@@ -18,7 +17,7 @@ from indexing import review
 from indexing.crossing.values import AffectedRepository, AffectedService, Elsewhere
 from indexing.diffs import DiffTooLarge, NotADiff
 from indexing.owners import Owner
-from indexing.risk.model import NOTE, Thresholds
+from indexing.risk.model import NOTE
 from indexing.sides import Limits
 from indexing.values import (
     MEMORY_CHARACTERS,
@@ -265,10 +264,6 @@ def review_of(call: Call, arguments: ReviewArguments) -> Reviewed:
         depth=arguments.depth,
         budget_tokens=arguments.budget_tokens,
         now=call.now,
-        thresholds=Thresholds(
-            medium=policies.number(place.namespace.id, "review.risk_medium_from"),
-            high=policies.number(place.namespace.id, "review.risk_high_from"),
-        ),
         limits=Limits(
             diff_bytes=settings.MAXIMUM_DIFF_BYTES,
             file_bytes=settings.MAXIMUM_FILE_BYTES,

@@ -1,4 +1,5 @@
 from itertools import combinations
+from random import Random
 
 import pytest
 
@@ -28,6 +29,14 @@ def test_dividing_twice_gives_the_same():
     edges = edges_of(TIED, count=12)
     first, second = communities(edges), communities(edges)
     assert [g.nodes.tolist() for g in first.found] == [g.nodes.tolist() for g in second.found]
+
+
+def test_what_belongs_nowhere_clearly_is_divided_the_same_way_every_time():
+    chance = Random(3)
+    pairs = [(a, b) for a, b in combinations(range(120), 2) if chance.random() < 0.06]
+    edges = edges_of(pairs, count=120)
+    found = [[group.nodes.tolist() for group in communities(edges).found] for _ in range(5)]
+    assert all(one == found[0] for one in found)
 
 
 def test_without_ties_there_are_no_groups():
