@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Run the tests on Postgres and Redis of their own (.local/test), so that a running server is not disturbed.
 #
-#   deploy/test.sh                      all: first side by side, then the flows, which stop and restart the servers
+#   deploy/test.sh                      all: first side by side; then with a browser; then the flows, which stop and
+#                                       restart the servers
 #   deploy/test.sh PYTEST ARGUMENTS     only these, in one process: deploy/test.sh tests/memory -k recall
 #
 # Services that this script started are stopped at the end, whatever the outcome.
@@ -54,7 +55,9 @@ export PYTHONPYCACHEPREFIX=$PWD/.local/cache/pycache
 if [ $# -gt 0 ]; then
     .local/venv/bin/python -m pytest "$@"
 else
-    .local/venv/bin/python -m pytest --ignore tests/flows \
-        -p tests.redis_apart --numprocesses "$(nproc)" --dist loadfile --quiet
+    side_by_side=(-p tests.redis_apart --numprocesses "$(nproc)" --dist loadfile --quiet)
+    .local/venv/bin/python -m pytest --ignore tests/flows --ignore tests/browser "${side_by_side[@]}"
+    # Apart: Playwright leaves a loop in its process, in which Django asks the database nothing.
+    .local/venv/bin/python -m pytest tests/browser "${side_by_side[@]}"
     .local/venv/bin/python -m pytest tests/flows
 fi
