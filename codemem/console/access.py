@@ -115,6 +115,15 @@ class Visit:
         """Return what a form says of `name`, without spaces around it."""
         return self.request.POST.get(name, "").strip()
 
+    def repository_called(self, name: str) -> UUID | None:
+        """Return a repository of this namespace, none for no name; raise InputRefused."""
+        if not name:
+            return None
+        found = graph.find_repositories(namespace_ids=[self.namespace_id], name=name)
+        if not found:
+            raise refusals.InputRefused(f"There is no repository {name[:63]!r} here.")
+        return found[0].id
+
     def ref_state(self) -> RefState:
         """Return what the graph shows of the page's branch. One query."""
         return graph.get_ref_state(

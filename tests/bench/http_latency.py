@@ -64,9 +64,10 @@ def main() -> None:
         for name, question in QUESTIONS.items():
             asked = [question(node) for node in nodes]
             for tool, body in asked[:_WARM_UP]:
-                _milliseconds(connection, tool, body | place, headers)
+                milliseconds(connection, f"/api/v1/tools/{tool}", body | place, headers)
             taken = sorted(
-                _milliseconds(connection, tool, body | place, headers) for tool, body in asked
+                milliseconds(connection, f"/api/v1/tools/{tool}", body | place, headers)
+                for tool, body in asked
             )
             p50, p95 = taken[len(taken) // 2], taken[int(len(taken) * 0.95)]
             print(f"{name:32}{p50:9.1f}{p95:9.1f}{taken[0]:9.1f}")
@@ -160,16 +161,17 @@ def _gunicorn() -> Iterator[http.client.HTTPConnection]:
         server.wait()
 
 
-def _milliseconds(
-    connection: http.client.HTTPConnection, tool: str, body: dict[str, Any], headers: dict[str, str]
+def milliseconds(
+    connection: http.client.HTTPConnection, path: str, body: dict[str, Any], headers: dict[str, str]
 ) -> float:
+    """Return how long an answer took, from request to last byte."""
     begun = time.perf_counter()
-    connection.request("POST", f"/api/v1/tools/{tool}", json.dumps(body), headers)
+    connection.request("POST", path, json.dumps(body), headers)
     response = connection.getresponse()
     content = response.read()
     taken = (time.perf_counter() - begun) * 1_000
     if response.status != http.client.OK:
-        raise SystemExit(f"{tool} {body}: {response.status} {content[:300]!r}")
+        raise SystemExit(f"{path}: {response.status} {content[:300]!r}")
     return taken
 
 

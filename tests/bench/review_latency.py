@@ -11,12 +11,9 @@ the later ones.
 
 import argparse
 import difflib
-import http.client
-import json
 import os
 import random
 import subprocess
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -43,7 +40,10 @@ def main() -> None:
     headers = http_latency._headers(arguments.namespace, arguments.repository)
     diffs = list(_diffs(arguments.path, arguments.reviews + 1))
     with http_latency._gunicorn() as connection:
-        first, *rest = [_review(connection, diff, headers) for diff in diffs]
+        first, *rest = [
+            http_latency.milliseconds(connection, "/api/v1/reviews", {"diff": diff}, headers)
+            for diff in diffs
+        ]
     taken = sorted(rest)
     print(f"first review of a process: {first:.0f} ms")
     print(
@@ -75,17 +75,6 @@ def _changed(path: Path, name: str, number: int, chance: random.Random) -> str:
         new[place] = f"{old[place].rstrip()}  # {number}\n"
     header = f"diff --git a/{name} b/{name}\n"
     return header + "".join(difflib.unified_diff(old, new, f"a/{name}", f"b/{name}"))
-
-
-def _review(connection: http.client.HTTPConnection, diff: str, headers: dict[str, str]) -> float:
-    begun = time.perf_counter()
-    connection.request("POST", "/api/v1/reviews", json.dumps({"diff": diff}), headers)
-    response = connection.getresponse()
-    content = response.read()
-    taken = (time.perf_counter() - begun) * 1_000
-    if response.status != http.client.OK:
-        raise SystemExit(f"{response.status} {content[:300]!r}")
-    return taken
 
 
 if __name__ == "__main__":

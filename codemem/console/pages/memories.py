@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import date, datetime, timedelta
 from typing import Final
-from uuid import UUID
 
 from django.http import HttpResponse
 
@@ -108,7 +107,7 @@ def index(visit: Visit) -> HttpResponse:
 
 def timeline(visit: Visit) -> HttpResponse:
     """Show what was learned and changed, day by day, the latest first."""
-    repository = _repository_id(visit)
+    repository = visit.repository_called(visit.parameter("repository"))
     until = _day(visit, "until")
     since = _day(visit, "since")
     events = history.timeline(
@@ -199,7 +198,7 @@ def _narrowing(visit: Visit) -> Narrowing:
         memory_type=_one_of(visit, "type", [kind.value for kind in MemoryType]),
         state=_one_of(visit, "state", STATES) or Narrowing().state,
         visibility=_one_of(visit, "visibility", [one.value for one in Visibility]),
-        repository_id=_repository_id(visit),
+        repository_id=visit.repository_called(visit.parameter("repository")),
         author=visit.parameter("author"),
         tag=visit.parameter("tag"),
         anchored=_one_of(visit, "anchored", ANCHORED),
@@ -212,16 +211,6 @@ def _one_of(visit: Visit, name: str, known: Sequence[str]) -> str:
     if wanted and wanted not in known:
         raise InputRefused(f"There is no {name} {wanted[:50]!r}; there are: {', '.join(known)}.")
     return wanted
-
-
-def _repository_id(visit: Visit) -> UUID | None:
-    name = visit.parameter("repository")
-    if not name:
-        return None
-    found = graph.find_repositories(namespace_ids=[visit.namespace_id], name=name)
-    if not found:
-        raise InputRefused(f"There is no repository {name[:63]!r} here.")
-    return found[0].id
 
 
 def _choices(visit: Visit, figures: MemoryStatistics) -> Choices:

@@ -264,7 +264,7 @@ def _new_memory(visit: Visit) -> NewMemory:
     return NewMemory(
         content=visit.typed("content"),
         memory_type=visit.typed("memory_type"),
-        repository_id=_typed_repository(visit),
+        repository_id=visit.repository_called(visit.typed("repository")),
         branch=visit.typed("branch"),
         visibility=visit.typed("visibility") or None,
         rationale=visit.typed("rationale"),
@@ -545,16 +545,6 @@ def _crumbs(visit: Visit) -> tuple[tuple[str, str], ...]:
 
 
 # --- What a form says -----------------------------------------------------------------------------
-def _typed_repository(visit: Visit) -> UUID | None:
-    name = visit.typed("repository")
-    if not name:
-        return None
-    found = graph.find_repositories(namespace_ids=[visit.namespace_id], name=name)
-    if not found:
-        raise InputRefused(f"There is no repository {name[:63]!r} here.")
-    return found[0].id
-
-
 def _version(visit: Visit) -> int | None:
     text = visit.typed("version")
     return int(text) if text.isdecimal() else None

@@ -7,7 +7,6 @@ from django.http import HttpResponse
 from codemem.console.access import Visit
 from codemem.console.paging import Listing
 from codemem.console.refusals import InputRefused, register
-from graph import queries as graph
 from memory import services
 from memory.review_queue import KINDS, STATES, Outcome, decide_several, queue_page
 
@@ -34,7 +33,7 @@ def index(visit: Visit) -> HttpResponse:
         now=visit.now,
         state=state,
         kind=kind,
-        repository_id=_repository_id(visit),
+        repository_id=visit.repository_called(visit.parameter("repository")),
         page=visit.number("page", 1, minimum=1),
     )
     context = {
@@ -87,11 +86,3 @@ def _tell(visit: Visit, verb: str, outcomes: list[Outcome]) -> None:
         visit.say(f"{_WORDS[verb]}: {done} proposal{'s' if done > 1 else ''}.")
     for refused in dict.fromkeys(outcome.refused for outcome in outcomes if outcome.refused):
         visit.warn(refused)
-
-
-def _repository_id(visit: Visit) -> UUID | None:
-    name = visit.parameter("repository")
-    found = graph.find_repositories(namespace_ids=[visit.namespace_id], name=name) if name else []
-    if name and not found:
-        raise InputRefused(f"There is no repository {name[:63]!r} here.")
-    return found[0].id if found else None

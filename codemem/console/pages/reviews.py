@@ -12,7 +12,6 @@ from codemem.console import pictures
 from codemem.console.access import Visit
 from codemem.console.paging import listing
 from codemem.console.refusals import InputRefused, register
-from graph import queries as graph
 from indexing.posting import queries as reviews
 from indexing.posting import services
 from indexing.remarks import Dismissal
@@ -51,8 +50,8 @@ def index(visit: Visit) -> HttpResponse:
     )
     if visit.repository is not None:
         rows = rows.filter(repository_id=visit.repository_id)
-    elif name := visit.parameter("repository"):
-        rows = rows.filter(repository_id=_repository_id(visit, name))
+    elif repository_id := visit.repository_called(visit.parameter("repository")):
+        rows = rows.filter(repository_id=repository_id)
     level = visit.parameter("risk")
     if level:
         if level not in LEVELS:
@@ -159,10 +158,3 @@ def _by_path(tests: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[str]]]:
         if name:
             names.append(name)
     return list(by_path.items())
-
-
-def _repository_id(visit: Visit, name: str) -> UUID:
-    found = graph.find_repositories(namespace_ids=[visit.namespace_id], name=name)
-    if not found:
-        raise InputRefused(f"There is no repository {name[:63]!r} here.")
-    return found[0].id

@@ -7,7 +7,6 @@ from django.http import Http404, HttpResponse
 
 from codemem.console.access import Visit
 from codemem.console.refusals import InputRefused, register
-from graph import queries as graph
 from memory import handoffs, queries, sessions
 from memory.checkpoints import SessionUnknown
 from memory.session_outcomes import outcomes_of
@@ -23,7 +22,7 @@ _FOUND = 30
 
 def index(visit: Visit) -> HttpResponse:
     """List the sessions that the person may read, or what was found in them."""
-    repository_id = _repository_id(visit)
+    repository_id = visit.repository_called(visit.parameter("repository"))
     question = visit.parameter("q")
     context: dict[str, object] = {
         "question": question,
@@ -111,14 +110,6 @@ def _session(visit: Visit, session_id: UUID) -> sessions.SessionValue:
     if session.namespace != visit.namespace.name:
         raise Http404
     return session
-
-
-def _repository_id(visit: Visit) -> UUID | None:
-    name = visit.parameter("repository")
-    found = graph.find_repositories(namespace_ids=[visit.namespace_id], name=name) if name else []
-    if name and not found:
-        raise InputRefused(f"There is no repository {name[:63]!r} here.")
-    return found[0].id if found else None
 
 
 def _moment(visit: Visit, name: str) -> datetime | None:
