@@ -9,6 +9,7 @@ A job is two lengths, the language's name and the source. A reply is one length,
 
 import gc
 import resource
+import select
 import struct
 import sys
 from collections.abc import Callable
@@ -20,6 +21,9 @@ from indexing.parsing import extract, skip_reason
 JOB_HEADER = struct.Struct("<II")
 REPLY_HEADER = struct.Struct("<I")
 FACTS, SKIPPED = b"F", b"S"
+
+IDLE_SECONDS = 300
+"""Without a job for so long, a child ends."""
 
 _MEMORY_BYTES = 2 << 30
 _OPEN_FILES = 64
@@ -44,12 +48,18 @@ def _limit_resources() -> None:
 
 
 def _serve(jobs: BinaryIO, replies: BinaryIO, read: Reader) -> None:
-    while len(header := jobs.read(JOB_HEADER.size)) == JOB_HEADER.size:
+    while _is_given(jobs) and len(header := jobs.read(JOB_HEADER.size)) == JOB_HEADER.size:
         name_bytes, source_bytes = JOB_HEADER.unpack(header)
         language = jobs.read(name_bytes).decode()
         reply = _reply(language, jobs.read(source_bytes), read)
         replies.write(REPLY_HEADER.pack(len(reply)) + reply)
         replies.flush()
+
+
+def _is_given(jobs: BinaryIO) -> bool:
+    # One job is on its way at a time, so none can lie in the buffer that this does not see.
+    ready, _, _ = select.select([jobs], [], [], IDLE_SECONDS)
+    return bool(ready)
 
 
 def _reply(language: str, source: bytes, read: Reader) -> bytes:

@@ -1178,8 +1178,10 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGTERM)
     limit = time.monotonic() + _GRACE_SECONDS
+    pause = 0.0002  # most are over at once
     while time.monotonic() < limit and not _is_over(process.pid):
-        time.sleep(0.005)
+        time.sleep(pause)
+        pause = min(2 * pause, 0.01)
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()

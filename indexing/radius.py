@@ -24,7 +24,7 @@ from graph.values import (
     View,
 )
 from indexing.changes import FileChange, SymbolChange, SymbolStatus
-from indexing.languages import language_of
+from indexing.languages import is_test_path
 from indexing.values import ReviewedDependent, Use
 
 NODE_LIMIT: Final = 2_000
@@ -368,8 +368,3 @@ def _surest_uses(uses: Iterable[Neighbor], ids: Mapping[int, str]) -> tuple[Use,
 
 def is_test(node: Node) -> bool:
     return node.is_test or is_test_path(node.path)
-
-
-def is_test_path(path: str) -> bool:
-    language = language_of(path)
-    return language is not None and language.test_paths.search(path) is not None

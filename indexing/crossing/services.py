@@ -24,7 +24,7 @@ from indexing.crossing.files import documents_of, live_files, refresh_files
 from indexing.crossing.packages import is_package_manifest, read_packages
 from indexing.crossing.surroundings import GraphSurroundings
 from indexing.crossing.values import Packages
-from indexing.languages import language_of
+from indexing.languages import is_test_path
 from indexing.locks import Work, only_worker
 from indexing.models import (
     CrossingState,
@@ -217,12 +217,6 @@ def _place_of(repository: Repository, one: Any) -> dict[str, Any]:
         "repository": repository,
         "is_test": is_test_path(found.path),
     }
-
-
-def is_test_path(path: str) -> bool:
-    """Tell whether a file is test code, as its language recognizes it."""
-    language = language_of(path)
-    return bool(language and language.test_paths.search(path))
 
 
 def _storable(text: str) -> str:

@@ -36,9 +36,9 @@ from indexing.findings.rules import RULES, RULES_VERSION
 from indexing.findings.services import Moment
 from indexing.findings.values import Found, HeadFile, HeadSymbol, Measured, Uses
 from indexing.git import CommitInfo, GitError, Mirror
+from indexing.languages import is_test_path
 from indexing.locks import Work, only_worker
 from indexing.mirrors import find_mirror
-from indexing.radius import is_test_path
 
 log = structlog.get_logger(__name__)
 

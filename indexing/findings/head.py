@@ -8,7 +8,7 @@ from graph.columns import read_network
 from graph.models import DEFAULT_LAYER, FileVersion, SymbolVersion
 from graph.values import NodeKind, VertexLabel, Visibility, graph_id, symbol_id
 from indexing.findings.values import HeadFile, HeadSymbol, Uses
-from indexing.radius import is_test_path
+from indexing.languages import is_test_path
 
 # class A(B), class A extends B, class A : B, class A < B
 _BASES = re.compile(

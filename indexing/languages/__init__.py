@@ -35,6 +35,8 @@ __all__ = [
     "TestMarks",
     "definitions_grammar_of",
     "grammar_of",
+    "is_program",
+    "is_test_path",
     "language_named",
     "language_of",
 ]
@@ -52,6 +54,9 @@ _MATCH_LIMIT = 1024
 
 _OF_DEFINITIONS = re.compile(rb"@(?:definition\.|scope\b|attribute\b)")
 
+# What is read, but says what to build or how it is meant, not what to run.
+_NO_PROGRAM = frozenset({"markdown", "yaml", "hcl"})
+
 QUERIES = resources.files(__name__) / "queries"
 
 _BY_NAME = {language.name: language for language in LANGUAGES}
@@ -68,6 +73,18 @@ def language_of(path: str) -> Language | None:
     name = path.rpartition("/")[2]
     stem, dot, extension = name.rpartition(".")
     return _BY_EXTENSION.get(dot + extension.lower()) if stem else None
+
+
+def is_test_path(path: str) -> bool:
+    """Tell whether a file is test code by where it is, as its language has it."""
+    language = language_of(path)
+    return language is not None and language.test_paths.search(path) is not None
+
+
+def is_program(path: str) -> bool:
+    """Tell whether a file is in a language that is read and that can be run; tests are, too."""
+    language = language_of(path)
+    return language is not None and language.name not in _NO_PROGRAM
 
 
 @cache

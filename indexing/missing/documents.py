@@ -4,11 +4,10 @@ Paths and commit messages are such texts; `words` does the same for the contents
 of which commits share most.
 """
 
-import math
 from array import array
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,24 +37,46 @@ class Documents:
     ) -> Scores:
         """Return the BM25 of each text for weighted words; `among` says which texts there are."""
         known = np.ones(len(self._lengths), dtype=bool) if among is None else among
-        scores = np.zeros(len(self._lengths))
-        lengths = length_norms(self._lengths, known, self._length_weight)
-        size = int(known.sum())
-        for word, weight in words.items():
-            pairs = self._found.get(word)
-            if pairs is None:
-                continue
-            pairs = pairs[known[pairs[:, 0]]]
-            numbers, counts = pairs[:, 0], pairs[:, 1].astype(np.float64)
-            scores[numbers] += weight * gains(counts, lengths[numbers], size=size)
-        return scores
+        asked = {word: weight for word, weight in words.items() if word in self._found}
+        return bm25(
+            mentions([self._found[word] for word in asked], known),
+            list(asked.values()),
+            length_norms(self._lengths, known, self._length_weight),
+            size=int(known.sum()),
+        )
 
 
-def gains(counts: Scores, lengths: Scores, *, size: int) -> Scores:
-    """Return what one word gives to each text that holds it, `size` texts being there in all."""
-    holders = len(counts)
-    rarity = math.log1p((max(size - holders, 0) + 0.5) / (holders + 0.5))
-    return rarity * counts * (K1 + 1) / (counts + lengths)
+class Mentions(NamedTuple):
+    """Row by row: a text, the place of a word among those asked for, and how often it is there."""
+
+    texts: NDArray[np.int64]
+    words: NDArray[np.int64]
+    counts: Scores
+
+
+def mentions(pairs: Sequence[NDArray[np.integer]], shown: NDArray[np.bool_]) -> Mentions:
+    """Return where words are in the texts shown, from each word's pairs of a text and a count."""
+    whole = np.concatenate([np.zeros((0, 2), dtype=np.int64), *pairs])
+    words = np.repeat(np.arange(len(pairs)), [len(found) for found in pairs])
+    is_shown = shown[whole[:, 0]]
+    return Mentions(
+        texts=whole[is_shown, 0].astype(np.int64),
+        words=words[is_shown],
+        counts=whole[is_shown, 1].astype(np.float64),
+    )
+
+
+def holders(found: Mentions, words: int) -> NDArray[np.int64]:
+    """Return how many texts hold each of so many words."""
+    return np.bincount(found.words, minlength=words)
+
+
+def bm25(found: Mentions, weights: Sequence[float], norms: Scores, *, size: int) -> Scores:
+    """Return the BM25 of each text, `size` texts being shown in all; `norms` as `length_norms`."""
+    held = holders(found, len(weights))
+    rarity = np.log1p((np.maximum(size - held, 0) + 0.5) / (held + 0.5)) * np.array(weights)
+    gained = rarity[found.words] * found.counts * (K1 + 1) / (found.counts + norms[found.texts])
+    return np.bincount(found.texts, weights=gained, minlength=len(norms)).astype(np.float64)
 
 
 def length_norms(lengths: Scores, shown: NDArray[np.bool_], weight: float) -> Scores:

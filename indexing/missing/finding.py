@@ -13,7 +13,7 @@ import numpy as np
 
 from indexing.changes import FileChange, SymbolStatus
 from indexing.git import GitError, Mirror
-from indexing.languages import language_of
+from indexing.languages import is_program, is_test_path
 from indexing.missing import knowledge, ranking, reasons
 from indexing.missing.documents import Scores
 from indexing.missing.knowledge import History, Place
@@ -29,7 +29,6 @@ from indexing.missing.values import (
 )
 from indexing.missing.words import WordIndex, identifiers, parts, weighted
 
-_NO_PROGRAM: Final = frozenset({"markdown", "yaml", "hcl"})
 _COMMON: Final = 0.2
 """A word that a larger share of all files holds is no reason to name one."""
 # A word that few files hold, or a small share of them, says most about these.
@@ -165,6 +164,7 @@ class _Search:
         self._index = index
         self._tree = place.tree
         self._names = place.names
+        self._is_test = place.is_test
         self._history = history
         self._shown = shown
         self._here = [file.path for file in shown.files]
@@ -269,15 +269,18 @@ class _Search:
         return commits.likely_with(self._keys.values(), about=weighted(about, about), until=until)
 
     def _of_keys(self, values: Mapping[int, float]) -> Scores:
-        keys = self._history.keys
-        return self._of_paths({path: values.get(key, 0.0) for path, key in keys.items()})
+        paths = self._history.paths
+        return self._of_paths({paths[key]: value for key, value in values.items() if key in paths})
 
     def _nothing(self) -> Scores:
         return np.zeros(len(self._places))
 
     def _of_paths(self, values: Mapping[str, float]) -> Scores:
-        paths = self._tree.paths
-        return np.array([values.get(paths[place], 0.0) for place in self._places], dtype=float)
+        scores = np.zeros(len(self._tree.paths))
+        for path, value in values.items():
+            if path in self._tree.places:
+                scores[self._tree.places[path]] = value
+        return scores[self._places]
 
     def _likeness(self, of: Callable[[str], Scores]) -> Scores:
         likeness: Scores = np.max([of(path) for path in dict.fromkeys(self._here)], axis=0)
@@ -285,8 +288,8 @@ class _Search:
 
     def _other_side(self) -> tuple[Scores, Scores]:
         """Return what is a test where the diff has none; what is none where it has only tests."""
-        shown = [_is_test(path) for path in self._here if _is_program(path)]
-        tests = np.array([_is_test(self._tree.paths[place]) for place in self._places], dtype=float)
+        shown = [is_test_path(path) for path in self._here if is_program(path)]
+        tests = self._is_test[self._places].astype(np.float64)
         nothing = np.zeros(len(tests))
         return (
             nothing if any(shown) else tests,
@@ -329,13 +332,3 @@ class _Search:
 
 def _share(company: Company) -> float:
     return company.together / (company.commits + 1)
-
-
-def _is_program(path: str) -> bool:
-    language = language_of(path)
-    return language is not None and language.name not in _NO_PROGRAM
-
-
-def _is_test(path: str) -> bool:
-    language = language_of(path)
-    return language is not None and language.test_paths.search(path) is not None

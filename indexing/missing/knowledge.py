@@ -10,17 +10,21 @@ import tempfile
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
 
 from graph.models import SourceFile
 from graph.queries.history import landed_at, landed_changes, newest_landed
 from graph.queries.repositories import get_ref_state
 from indexing import queries
 from indexing.git import BlobMissing, BlobTooLarge, EntryKind, GitError, Mirror
+from indexing.languages import is_test_path
 from indexing.mirrors import find_mirror
 from indexing.missing.names import Names
 from indexing.missing.together import PastCommit, PastCommits
@@ -38,18 +42,25 @@ _KEPT_WORDS: Final = "codemem-words.npz"
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The files of a commit, by path and name, and their words."""
+    """The files of a commit, by path and name, their words, and which of them are tests."""
 
     tree: Tree
     names: Names
+    is_test: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, tree: Tree) -> Self:
+        is_test = np.array([is_test_path(path) for path in tree.paths], dtype=bool)
+        return cls(tree, Names(tree.paths), is_test)
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """Past commits by the keys of files, and the keys by path."""
+    """Past commits by the keys of files; keys by path and paths by key."""
 
     commits: PastCommits
     keys: Mapping[str, int]
+    paths: Mapping[int, str]
     until: int | None
 
 
@@ -85,7 +96,7 @@ class Repository:
                 self.index.add(blob, content.decode("utf-8", "replace"))
             else:
                 self.index.add(blob, "")
-        place = Place(self.index.tree(files), Names([path for path, _ in files]))
+        place = Place.of(self.index.tree(files))
         self._places[commit] = place
         while len(self._places) > _KEPT_TREES:
             self._places.popitem(last=False)
@@ -136,14 +147,14 @@ def history_of(
     """
     past = _past(repository_id, newest_landed(repository_id=repository_id))
     until = _landed_by(repository_id, mirror, commit, indexed_commit)
-    return History(past.commits, past.keys, until)
+    return replace(past, until=until)
 
 
 def place_without_words(repository_id: UUID) -> Place:
     """Return the files that the graph shows, of which no content is at hand. One query."""
     paths = sorted(queries.paths_live(repository_id=repository_id))[:_MOST_FILES]
     index = WordIndex()
-    return Place(index.tree([(path, "") for path in paths]), Names(paths))
+    return Place.of(index.tree([(path, "") for path in paths]))
 
 
 def _kept_words(mirror: Mirror) -> WordIndex:
@@ -194,7 +205,12 @@ def _past(repository_id: UUID, _newest: tuple[int, int]) -> History:
         for change in changes
         if change.files
     ]
-    return History(PastCommits(commits), dict(keys), None)
+    return History(
+        PastCommits(commits),
+        keys=dict(keys),
+        paths={key: path for path, key in keys},
+        until=None,
+    )
 
 
 _LOCK: Final = threading.Lock()

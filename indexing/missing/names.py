@@ -30,10 +30,7 @@ class Names:
         self._holders = holders
         self._counts = Counter({word: len(places) for word, places in holders.items()})
         self._weights = [self._weight(words) for words in self._words]
-        folders: defaultdict[str, list[int]] = defaultdict(list)
-        for place, path in enumerate(paths):
-            folders[posixpath.dirname(path)].append(place)
-        self._folders = {folder: np.array(places) for folder, places in folders.items()}
+        self._folders = _Folders([posixpath.dirname(path) for path in paths])
         self._size = len(paths)
         self._paths = Documents([_words_of_path(path) for path in paths], length_weight=0.5)
 
@@ -56,17 +53,7 @@ class Names:
 
     def near(self, path: str) -> NDArray[np.float64]:
         """Return, 0..1, how near each file's folder is to that of a path."""
-        scores = np.zeros(self._size)
-        own = _parts(posixpath.dirname(path))
-        for folder, places in self._folders.items():
-            other = _parts(folder)
-            common = 0
-            for one, two in zip(own, other, strict=False):
-                if one != two:
-                    break
-                common += 1
-            scores[places] = (2 * common + 1) / (len(own) + len(other) + 1)
-        return scores
+        return self._folders.near(posixpath.dirname(path))
 
     def _weight(self, words: Sequence[str] | frozenset[str]) -> float:
         return sum(1 / (1 + math.log(1 + self._counts[word])) for word in words)
@@ -85,5 +72,32 @@ def _words_of_path(path: str) -> Counter[str]:
     return Counter(word.lower() for stem in stems for word in _WORD.findall(stem))
 
 
-def _parts(folder: str) -> list[str]:
-    return folder.split("/") if folder else []
+class _Folders:
+    """The folders of a tree's files, each once: how deep they are, and which lie in which."""
+
+    def __init__(self, of_files: Sequence[str]) -> None:
+        numbers: dict[str, int] = {}
+        self._of_files = np.array(
+            [numbers.setdefault(folder, len(numbers)) for folder in of_files], dtype=np.int64
+        )
+        inside: defaultdict[str, list[int]] = defaultdict(list)
+        for folder, number in numbers.items():
+            for above in _upwards(folder):
+                inside[above].append(number)
+        self._inside = {above: np.array(numbers) for above, numbers in inside.items()}
+        self._depths = np.array([len(_upwards(folder)) for folder in numbers], dtype=np.int64)
+
+    def near(self, folder: str) -> NDArray[np.float64]:
+        """Return twice the steps from the root in common by the steps of both, for each file."""
+        own = _upwards(folder)
+        common = np.zeros(len(self._depths), dtype=np.int64)
+        for above in own:
+            common[self._inside.get(above, [])] += 1
+        near: NDArray[np.float64] = (2 * common + 1) / (len(own) + self._depths + 1)
+        return near[self._of_files]
+
+
+def _upwards(folder: str) -> list[str]:
+    """Return a folder and all that it lies in, but for the root."""
+    parts = folder.split("/") if folder else []
+    return ["/".join(parts[:length]) for length in range(len(parts), 0, -1)]

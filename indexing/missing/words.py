@@ -19,7 +19,7 @@ from typing import IO, Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from indexing.missing.documents import Scores, gains, length_norms
+from indexing.missing.documents import Mentions, Scores, bm25, holders, length_norms, mentions
 
 _IDENTIFIER: Final = re.compile(r"[A-Za-z_$][\w$]{2,}")
 _PART: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
@@ -66,10 +66,11 @@ def _parts_of(word: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """The files of a commit: their paths, and of each the number of its content, -1 for none."""
+    """The files of a commit: paths, of each the number of its content (-1: none), and its place."""
 
     paths: Sequence[str]
     contents: NDArray[np.int64]
+    places: Mapping[str, int]
 
 
 class Unreadable(Exception):
@@ -126,7 +127,11 @@ class WordIndex:
     def tree(self, files: Sequence[tuple[str, str]]) -> Tree:
         """Return the tree of some paths with their blobs."""
         numbers = [self._numbers.get(blob, _NO_CONTENT) for _, blob in files]
-        return Tree([path for path, _ in files], np.array(numbers, dtype=np.int64))
+        return Tree(
+            paths=[path for path, _ in files],
+            contents=np.array(numbers, dtype=np.int64),
+            places={path: place for place, (path, _) in enumerate(files)},
+        )
 
     def scores(self, words: Mapping[str, float], tree: Tree) -> Scores:
         """Return the BM25 of each file of a tree for weighted identifiers."""
@@ -138,18 +143,17 @@ class WordIndex:
 
     def holders(self, words: Iterable[str], tree: Tree) -> dict[str, int]:
         """Return how many contents of a tree hold each of some identifiers."""
-        shown = self._words.shown(tree)
-        return {word: len(self._words.holding(word, shown)[0]) for word in words}
+        asked = list(words)
+        found = holders(self._words.mentions(asked, self._words.shown(tree)), len(asked))
+        return dict(zip(asked, found.tolist(), strict=True))
 
     def words_of(self, place: int, words: Iterable[str], tree: Tree) -> list[tuple[str, int]]:
         """Return which of some words a file holds, and how many files do; the rarest first."""
-        shown = self._words.shown(tree)
-        number = tree.contents[place]
-        held = []
-        for word in words:
-            numbers, _ = self._words.holding(word, shown)
-            if number in numbers:
-                held.append((word, len(numbers)))
+        asked = list(words)
+        found = self._words.mentions(asked, self._words.shown(tree))
+        numbers = holders(found, len(asked))
+        here = np.unique(found.words[found.texts == tree.contents[place]])
+        held = [(asked[word], int(numbers[word])) for word in here]
         return sorted(held, key=lambda one: (one[1], -len(one[0]), one[0]))
 
 
@@ -187,21 +191,15 @@ class _Postings:
         return postings
 
     def scores(self, asked: Sequence[Mapping[str, float]], tree: Tree) -> list[Scores]:
-        found = [np.zeros(len(self._lengths) + 1) for _ in asked]  # the last has no content
         shown = self.shown(tree)
-        lengths = np.array([*self._lengths, 0], dtype=np.float64)
+        lengths = np.append(np.array(self._lengths, dtype=np.float64), 0.0)
         norms = length_norms(lengths, shown, _LENGTH_WEIGHT)
-        askers: defaultdict[str, list[tuple[int, float]]] = defaultdict(list)
-        for question, words in enumerate(asked):
-            for word, weight in words.items():
-                askers[word].append((question, weight))
-        for word, questions in askers.items():
-            numbers, counts = self.holding(word, shown)
-            if len(numbers):
-                gained = gains(counts, norms[numbers], size=len(tree.paths))
-                for question, weight in questions:
-                    found[question][numbers] += weight * gained
-        return [scores[tree.contents] for scores in found]
+        return [
+            bm25(self.mentions(words, shown), list(words.values()), norms, size=len(tree.paths))[
+                tree.contents
+            ]
+            for words in asked
+        ]
 
     def shown(self, tree: Tree) -> NDArray[np.bool_]:
         """Return which contents a tree shows; the last, of what has no content, never."""
@@ -210,12 +208,8 @@ class _Postings:
         shown[_NO_CONTENT] = False
         return shown
 
-    def holding(
-        self, word: str, shown: NDArray[np.bool_]
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        pairs = self._pairs_of(word)
-        pairs = pairs[shown[pairs[:, 0]]]
-        return pairs[:, 0].astype(np.int64), pairs[:, 1].astype(np.float64)
+    def mentions(self, words: Iterable[str], shown: NDArray[np.bool_]) -> Mentions:
+        return mentions([self._pairs_of(word) for word in words], shown)
 
     def _pairs_of(self, word: str) -> NDArray[np.uint32]:
         kept = self._kept.pairs_of(word)

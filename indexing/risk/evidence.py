@@ -8,8 +8,9 @@ from dataclasses import dataclass
 
 from indexing.changes import FileChange, SymbolChange, SymbolStatus
 from indexing.diffs import ChangeStatus
-from indexing.radius import BlastRadius, ChangedNodes, is_noticeable, is_test, is_test_path
-from indexing.risk.past import PastOfFiles, is_program
+from indexing.languages import is_test_path
+from indexing.radius import BlastRadius, ChangedNodes, is_noticeable, is_test
+from indexing.risk.past import PastOfFiles, is_shipped
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +74,7 @@ def programs_in(changes: Sequence[FileChange]) -> list[FileChange]:
     return [
         one
         for one in changes
-        if is_program(one.diff.path) and not one.diff.is_binary and not one.diff.is_submodule
+        if is_shipped(one.diff.path) and not one.diff.is_binary and not one.diff.is_submodule
     ]
 
 

@@ -9,7 +9,7 @@ from uuid import UUID
 from graph.models import SourceFile
 from graph.queries.history import landed_at, landed_changes, newest_landed
 from indexing.git import GitError, Mirror
-from indexing.risk.past import PastChange, PastChanges, PastOfFiles, is_program, says_fix
+from indexing.risk.past import PastChange, PastChanges, PastOfFiles, is_shipped, says_fix
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ def past_of(
 def _known(repository_id: UUID, _newest: tuple[int, int]) -> _Known:
     rows = SourceFile.objects.filter(repository_id=repository_id).values_list("path", "pk")
     keys = dict(rows)
-    programs = {key for path, key in keys.items() if is_program(path)}
+    programs = {key for path, key in keys.items() if is_shipped(path)}
     return _Known(
         PastChanges(
             PastChange(

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
-from indexing.languages import language_of
+from indexing.languages import is_program, is_test_path
 
 FOLLOWED_DAYS: Final = 180
 """A fix within so many days of a change is taken to have to do with it."""
@@ -27,7 +27,6 @@ _RATE_YEARS: Final = 3
 _USUAL_RATE: Final = 0.15
 _USUAL_WEIGHT: Final = 20.0
 
-_NO_PROGRAM: Final = frozenset({"markdown", "yaml", "hcl"})
 _FIX: Final = re.compile(
     r"\b(?:fix(?:e[sd]|ing|up)?|hot-?fix|bug-?fix(?:es)?|bugs?|revert(?:s|ed)?|regressions?|broken"
     r"|breaks|crash(?:es|ed|ing)?|wrong(?:ly)?|incorrect(?:ly)?|correct(?:s|ed|ly)?|leak(?:s|ed|ing)?"
@@ -52,12 +51,9 @@ def says_fix(message: str) -> bool:
     return bool(_FIX.search(subject)) and not _NOT_A_DEFECT.search(subject)
 
 
-def is_program(path: str) -> bool:
+def is_shipped(path: str) -> bool:
     """Tell whether a path is of a program in a language that is read, and not of a test."""
-    language = language_of(path)
-    if language is None or language.name in _NO_PROGRAM:
-        return False
-    return language.test_paths.search(path) is None
+    return is_program(path) and not is_test_path(path)
 
 
 class PastChange(NamedTuple):

@@ -80,6 +80,7 @@ def _index(namespace: str, name: str, path: Path) -> None:
     from codemem.accounts.values import Role
     from graph.models import Repository
     from graph.services import rank_repository
+    from indexing.missing.knowledge import keep_words
     from indexing.pipeline import run_index
     from indexing.services import request_index
 
@@ -102,6 +103,7 @@ def _index(namespace: str, name: str, path: Path) -> None:
     if outcome is None or not outcome.is_indexed:
         raise SystemExit(f"{path} could not be indexed")
     rank_repository(repository_id=repository.pk)
+    keep_words(repository_id=repository.pk)
 
 
 def _headers(namespace: str, repository: str) -> dict[str, str]:

@@ -4,15 +4,16 @@
 
 PATH is a Git repository, which with --index is indexed under that name first (for the figures in
 ARCHITECTURE.md: Django's source). Each diff changes 500 lines, half removed and half added, in ten
-files with symbols that were picked at random; no two diffs are the same, so nothing of the new side
-was ever parsed. Prints milliseconds from request to last byte: of a process's first review, and of
-the later ones.
+files with symbols that were picked at random; no two diffs are the same, those of earlier runs
+included, so nothing of the new side was ever parsed. Prints milliseconds from request to last byte:
+of a process's first review, and of the later ones.
 """
 
 import argparse
 import difflib
 import os
 import random
+import secrets
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -62,17 +63,17 @@ def _diffs(path: Path, count: int) -> Iterator[str]:
         for name in listed.stdout.splitlines()
         if "\tdef " in (text := (path / name).read_text()) or "    def " in text
     ]
-    for number in range(count):
-        yield "".join(_changed(path, name, number, chance) for name in chance.sample(names, _FILES))
+    for _ in range(count):
+        yield "".join(_changed(path, name, chance) for name in chance.sample(names, _FILES))
 
 
-def _changed(path: Path, name: str, number: int, chance: random.Random) -> str:
+def _changed(path: Path, name: str, chance: random.Random) -> str:
     """Return a diff of one file: some lines of it get a comment that nobody has seen."""
     old = (path / name).read_text().splitlines(keepends=True)
     simple = [place for place, line in enumerate(old) if line.rstrip().endswith((")", '"', "'"))]
-    new = list(old)
+    new, nonce = list(old), secrets.token_hex(4)
     for place in chance.sample(simple, min(_LINES_A_FILE, len(simple))):
-        new[place] = f"{old[place].rstrip()}  # {number}\n"
+        new[place] = f"{old[place].rstrip()}  # {nonce}\n"
     header = f"diff --git a/{name} b/{name}\n"
     return header + "".join(difflib.unified_diff(old, new, f"a/{name}", f"b/{name}"))
 

@@ -136,7 +136,7 @@ class _Past:
 
     def __init__(self, line: Any, touched: Any) -> None:
         from indexing.history.authors import is_bot
-        from indexing.risk.past import PastChange, PastChanges, is_program, says_fix
+        from indexing.risk.past import PastChange, PastChanges, is_shipped, says_fix
 
         self._keys_at: dict[int, dict[str, int]] = {}
         keys: dict[str, int] = {}
@@ -156,7 +156,7 @@ class _Past:
                         self._move(keys, step.place, old, None)
                     if new:
                         self._move(keys, step.place, new, key)
-                    if is_program(new or old):
+                    if is_shipped(new or old):
                         files.append(key)
                 if not message.is_merge and not is_bot(name="", email=message.author):
                     changes.append(

@@ -161,9 +161,9 @@ def says_fix(subject: str) -> bool:
 
 def is_source(path: str) -> bool:
     """Tell whether a path is a program's and no test."""
-    from indexing.risk.past import is_program
+    from indexing.risk.past import is_shipped
 
-    return is_program(path)
+    return is_shipped(path)
 
 
 def files_of(line: Line) -> Mapping[str, list[tuple[str, str]]]:

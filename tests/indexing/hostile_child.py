@@ -1,8 +1,9 @@
-"""Extraction's real child, except that some sources crash it, hang it or make it lie."""
+"""Extraction's real child, except that some sources crash it, hang it, make it lie or talk."""
 
 import os
 import signal
 import sys
+import threading
 import time
 
 from indexing import extraction_child
@@ -22,6 +23,8 @@ def reply(language: str, source: bytes, read: Reader) -> bytes:
         return extraction_child.FACTS + b"not facts"
     if source == b"grow":
         return extraction_child.FACTS + bytes(4 << 30)
+    if source == b"chatter":
+        threading.Timer(0.05, lambda: os.write(1, b"unasked")).start()
     return _reply(language, source, read)
 
 

@@ -1,4 +1,5 @@
 import os
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -33,8 +34,10 @@ def children():
 
 @pytest.fixture(autouse=True)
 def leaves_no_children_and_no_open_files():
+    extraction.end_idle()
     before, files = children(), len(list(Path("/proc/self/fd").iterdir()))
     yield
+    extraction.end_idle()
     # Fewer is fine: what other tests of this process had open may end meanwhile.
     assert set(children()) <= set(before)
     assert len(list(Path("/proc/self/fd").iterdir())) <= files
@@ -102,7 +105,75 @@ def test_closing_early_ends_the_children():
     next(answers)
     assert len(children() - before) == 2
     answers.close()
+    assert len(children() - before) <= 1  # the one whose answer was taken waits
+    extraction.end_idle()
     assert children() == before
+
+
+def test_a_child_with_nothing_left_to_do_serves_the_next_call():
+    before = children()
+    dict(extract_all(jobs(b"a = 1", b"b = 1"), processes=2))
+    waiting = children() - before
+    assert len(waiting) == 2
+    answers = dict(extract_all(jobs(b"def f(): g()", b"c = 1", b"d = 1"), processes=2))
+    assert children() - before == waiting
+    assert isinstance(answers[0], BlobFacts)
+    assert [found.name for found in answers[0].definitions] == ["f"]
+
+
+def test_a_child_that_has_read_much_does_not_wait(monkeypatch):
+    monkeypatch.setattr(extraction, "_FILES_OF_IDLE", 2)
+    before = children()
+    dict(extract_all(jobs(b"a = 1", b"b = 1", b"c = 1"), processes=1))
+    assert children() == before
+
+
+def test_only_a_few_children_wait(monkeypatch):
+    monkeypatch.setattr(extraction, "_MOST_IDLE", 1)
+    before = children()
+    dict(extract_all(jobs(b"a = 1", b"b = 1", b"c = 1"), processes=3))
+    assert len(children() - before) == 1
+
+
+def test_a_child_that_died_while_it_waited_is_not_asked():
+    dict(extract_all(jobs(b"a = 1"), processes=1))
+    (process,) = extraction._IDLE[extraction._CHILD_COMMAND]
+    os.kill(process._process.pid, 9)
+    process._process.wait()
+    ((_, facts),) = extract_all(jobs(b"b = 1"), processes=1)
+    assert isinstance(facts, BlobFacts)
+
+
+def test_a_child_that_spoke_unasked_is_not_asked():
+    before = children()
+    answers = dict(extract_all(jobs(b"a = 1", b"chatter"), processes=1, command=HOSTILE))
+    assert isinstance(answers[1], BlobFacts)
+    time.sleep(0.2)  # what it says after its answer
+    (talker,) = children() - before
+    ((_, facts),) = extract_all(jobs(b"def mine(): pass"), processes=1, command=HOSTILE)
+    assert isinstance(facts, BlobFacts)
+    assert [found.name for found in facts.definitions] == ["mine"]
+    assert talker not in children()
+
+
+def test_a_child_that_waited_for_long_is_not_asked(monkeypatch):
+    before = children()
+    dict(extract_all(jobs(b"a = 1"), processes=1))
+    (first,) = children() - before
+    monkeypatch.setattr(extraction, "_TAKEN_BEFORE_SECONDS", 0)
+    dict(extract_all(jobs(b"b = 1"), processes=1))
+    assert first not in children()
+
+
+def test_a_child_without_a_job_ends_by_itself():
+    code = "from indexing import extraction_child as child; child.IDLE_SECONDS = 0.1; child.main()"
+    reading, writing = os.pipe()
+    try:
+        silent = subprocess.Popen((sys.executable, "-c", code), stdin=reading)
+        assert silent.wait(timeout=60) == 0
+    finally:
+        os.close(reading)
+        os.close(writing)
 
 
 def test_children_see_no_environment_of_the_server(monkeypatch):

@@ -1,6 +1,6 @@
 import pytest
 
-from indexing.risk.past import PastChange, PastChanges, is_program, says_fix
+from indexing.risk.past import PastChange, PastChanges, is_shipped, says_fix
 
 DAY = 86_400.0
 NOW = 1_000 * DAY
@@ -33,10 +33,10 @@ def test_a_commit_says_that_it_mends_code(subject, is_fix):
 
 
 def test_only_programs_count():
-    assert is_program("a/b.py")
-    assert not is_program("tests/test_b.py")
-    assert not is_program("README.md")
-    assert not is_program("data.bin")
+    assert is_shipped("a/b.py")
+    assert not is_shipped("tests/test_b.py")
+    assert not is_shipped("README.md")
+    assert not is_shipped("data.bin")
 
 
 def test_changes_fade():
