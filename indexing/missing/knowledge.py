@@ -19,11 +19,11 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from graph.models import SourceFile
-from graph.queries.history import landed_at, landed_changes, newest_landed
+from graph.queries.history import newest_landed
 from graph.queries.repositories import get_ref_state
 from indexing import queries
-from indexing.git import BlobMissing, BlobTooLarge, EntryKind, GitError, Mirror
+from indexing.git import BlobMissing, BlobTooLarge, EntryKind, Mirror
+from indexing.history.landed import landed_by, read_landed
 from indexing.languages import is_test_path
 from indexing.mirrors import find_mirror
 from indexing.missing.names import Names
@@ -146,7 +146,7 @@ def history_of(
     Of a commit that is not on the main line, what was there when it left it.
     """
     past = _past(repository_id, newest_landed(repository_id=repository_id))
-    until = _landed_by(repository_id, mirror, commit, indexed_commit)
+    until = landed_by(repository_id, mirror, commit, indexed_commit)
     return replace(past, until=until)
 
 
@@ -178,23 +178,9 @@ def _files(mirror: Mirror, commit: str) -> Sequence[tuple[str, str]]:
     return found
 
 
-def _landed_by(
-    repository_id: UUID, mirror: Mirror | None, commit: str, indexed_commit: str
-) -> int | None:
-    landed = landed_at(repository_id=repository_id, commit=commit)
-    if landed is not None or mirror is None:
-        return landed
-    try:
-        branch = mirror.merge_base(commit, indexed_commit)
-    except GitError:
-        return None
-    return landed_at(repository_id=repository_id, commit=branch) if branch else None
-
-
 @lru_cache(maxsize=16)
 def _past(repository_id: UUID, _newest: tuple[int, int]) -> History:
-    keys = SourceFile.objects.filter(repository_id=repository_id).values_list("path", "pk")
-    changes = landed_changes(repository_id=repository_id)
+    past = read_landed(repository_id)
     commits = [
         PastCommit(
             change.landed,
@@ -202,13 +188,13 @@ def _past(repository_id: UUID, _newest: tuple[int, int]) -> History:
             change.files,
             subject=change.message.partition("\n")[0],
         )
-        for change in changes
+        for change in past.changes
         if change.files
     ]
     return History(
         PastCommits(commits),
-        keys=dict(keys),
-        paths={key: path for path, key in keys},
+        keys=past.keys,
+        paths={key: path for path, key in past.keys.items()},
         until=None,
     )
 

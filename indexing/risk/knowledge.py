@@ -6,9 +6,9 @@ from datetime import datetime
 from functools import lru_cache
 from uuid import UUID
 
-from graph.models import SourceFile
-from graph.queries.history import landed_at, landed_changes, newest_landed
-from indexing.git import GitError, Mirror
+from graph.queries.history import newest_landed
+from indexing.git import Mirror
+from indexing.history.landed import landed_by, read_landed
 from indexing.risk.past import PastChange, PastChanges, PastOfFiles, is_shipped, says_fix
 
 
@@ -34,16 +34,15 @@ def past_of(
     known = _known(repository_id, newest_landed(repository_id=repository_id))
     return known.changes.of(
         [known.keys[path] for path in paths if path in known.keys],
-        until=_landed_by(repository_id, mirror, commit, indexed_commit),
+        until=landed_by(repository_id, mirror, commit, indexed_commit),
         now=now.timestamp(),
     )
 
 
 @lru_cache(maxsize=16)
 def _known(repository_id: UUID, _newest: tuple[int, int]) -> _Known:
-    rows = SourceFile.objects.filter(repository_id=repository_id).values_list("path", "pk")
-    keys = dict(rows)
-    programs = {key for path, key in keys.items() if is_shipped(path)}
+    past = read_landed(repository_id)
+    programs = {key for path, key in past.keys.items() if is_shipped(path)}
     return _Known(
         PastChanges(
             PastChange(
@@ -53,20 +52,7 @@ def _known(repository_id: UUID, _newest: tuple[int, int]) -> _Known:
                 is_fix=says_fix(change.message),
                 files=tuple(file for file in change.files if file in programs),
             )
-            for change in landed_changes(repository_id=repository_id)
+            for change in past.changes
         ),
-        keys,
+        past.keys,
     )
-
-
-def _landed_by(
-    repository_id: UUID, mirror: Mirror | None, commit: str, indexed_commit: str
-) -> int | None:
-    landed = landed_at(repository_id=repository_id, commit=commit)
-    if landed is not None or mirror is None or commit == indexed_commit:
-        return landed
-    try:
-        branch = mirror.merge_base(commit, indexed_commit)
-    except GitError:
-        return None
-    return landed_at(repository_id=repository_id, commit=branch) if branch else None

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from codemem.accounts.models import Namespace
 from graph.models import Repository
+from indexing.history.backfill import advance
 from indexing.pipeline import run_index
 from indexing.services import request_index
 from tests.factories import NOW, make_repository
@@ -74,3 +75,10 @@ def index(repository: Repository) -> None:
     outcome = run_index(run_id=run_id, now=NOW)
     assert outcome is not None
     assert outcome.is_indexed
+
+
+def bring_up(repository: Repository) -> None:
+    """Index a repository and all of its history."""
+    index(repository)
+    while advance(repository_id=repository.pk, seconds=60):
+        pass

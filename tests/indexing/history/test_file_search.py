@@ -11,21 +11,14 @@ from graph.models import Repository, SourceFile, Symbol
 from graph.queries.history import landed_changes, newest_landed
 from graph.search import QueryVector
 from graph.values import NodeKind
-from indexing.history.backfill import advance
 from tests.gateway import surfaces
-from tests.indexing.checkout import Checkout, index
+from tests.indexing.checkout import Checkout, bring_up, index
 
 pytestmark = pytest.mark.django_db
 
 RETRY = 'def again(times):\n    """Try once more."""\n    return backoff * times\n'
 MAIL = 'def send(message):\n    """Send a message."""\n    return smtp.deliver(message)\n'
 COOKIE = 'def parse(header):\n    """Read a cookie."""\n    return header.split(";")\n'
-
-
-def bring_up(repository: Repository) -> None:
-    index(repository)
-    while advance(repository_id=repository.pk, seconds=60):
-        pass
 
 
 def ranked(repository: Repository, query: str, **changes) -> list[FileHit]:

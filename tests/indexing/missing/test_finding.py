@@ -11,14 +11,13 @@ from graph.models import Repository
 from indexing import review
 from indexing.comment import comment_of
 from indexing.git import Mirror
-from indexing.history.backfill import advance
 from indexing.mirrors import find_mirror, mirror_path
 from indexing.missing import finding, knowledge
 from indexing.missing.values import Missing, Shown, ShownFile
 from indexing.sides import Limits
 from indexing.values import Review
 from tests.factories import NOW, caller_of
-from tests.indexing.checkout import Checkout, index, register
+from tests.indexing.checkout import Checkout, bring_up, index, register
 from workers.tasks import reviewing
 
 pytestmark = pytest.mark.django_db
@@ -61,12 +60,6 @@ def shop(checkout: Checkout, namespace: Namespace) -> Repository:
     repository = register(namespace, checkout)
     bring_up(repository)
     return repository
-
-
-def bring_up(repository: Repository) -> None:
-    index(repository)
-    while advance(repository_id=repository.pk, seconds=60):
-        pass
 
 
 def reviewed(repository: Repository, writer: User, diff: str, **changes: Any) -> Review:
