@@ -1,5 +1,8 @@
+from typing import Any
+from uuid import UUID
+
 from graph.models import Repository
-from graph.queries.history import newest_landed
+from graph.queries.history import LandedChange, landed_changes, newest_landed
 from indexing.history import landed
 from indexing.missing.knowledge import history_of
 from indexing.risk.knowledge import past_of
@@ -14,11 +17,18 @@ def test_a_review_reads_the_past_once_for_all_that_it_asks(
     head = source.commit({"net.py": "A = 1\n"}, subject="Fix the net")
     bring_up(mirrored)
     reads = []
-    read = landed.landed_changes
-    monkeypatch.setattr(
-        landed, "landed_changes", lambda **given: reads.append(given) or read(**given)
-    )
-    asked = {"repository_id": mirrored.pk, "mirror": None, "commit": head, "indexed_commit": head}
+
+    def read(*, repository_id: UUID) -> list[LandedChange]:
+        reads.append(repository_id)
+        return landed_changes(repository_id=repository_id)
+
+    monkeypatch.setattr(landed, "landed_changes", read)
+    asked: dict[str, Any] = {
+        "repository_id": mirrored.pk,
+        "mirror": None,
+        "commit": head,
+        "indexed_commit": head,
+    }
     history = history_of(**asked)
     past = past_of(**asked, paths=["net.py"], now=NOW)
     assert len(reads) == 1
