@@ -579,6 +579,19 @@ class GraphCounts:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SymbolText:
+    """A symbol where a view shows it, and what it says, as far as somebody asked to read."""
+
+    id: str
+    path: str
+    local_name: str
+    start_line: int
+    end_line: int
+    is_test: bool
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EmbeddingTask:
     """A text that has no vector of the current model, and the digest it is stored under."""
 

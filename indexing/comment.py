@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from graph.impact import RiskLevel
-from graph.values import EdgeKind, NodeKind
+from graph.values import NodeKind
 from indexing.changes import SymbolStatus
 from indexing.missing.values import MissingChange
 from indexing.remarks import KEY_PATTERN, Dismissal, Remark, Ticks
@@ -45,14 +45,6 @@ MOST_CHARACTERS: Final = 60_000
 
 _FOLD_END: Final = "</details>"
 _CUT: Final = "\n\nThe rest was left out: the comment is as long as the host allows."
-
-_VERBS: Final = {
-    EdgeKind.CALLS: "calls",
-    EdgeKind.REFERENCES: "mentions",
-    EdgeKind.IMPORTS: "imports",
-    EdgeKind.INHERITS: "inherits from",
-    EdgeKind.IMPLEMENTS: "implements",
-}
 
 
 def comment_of(review: Review, *, repository: str, ref: str) -> str:
@@ -272,9 +264,8 @@ def _dependent_line(dependent: ReviewedDependent) -> str:
     place = f"{node.path}:{use.line or node.start_line}"
     more = f" and {others} more" if others else ""
     doubt = "" if use.confidence >= 0.9 else f" ({use.confidence:.0%} sure)"  # noqa: PLR2004
-    verb = _VERBS.get(use.kind, "uses")
     changed = code(use.changed_id.partition("#")[2] or use.changed_id)
-    return f"- {name}{code(place)} {verb} {changed}{more}{doubt}"
+    return f"- {name}{code(place)} {use.verb} {changed}{more}{doubt}"
 
 
 def _tests(tests: Listing[ReviewedDependent]) -> str:

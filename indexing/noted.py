@@ -97,7 +97,10 @@ class _Change:
         change = self._files.get(cited.path)
         if cited.kind is AnchorKind.SYMBOL:
             symbol = self._symbols.get(cited.symbol)
-            return _judged_symbol(cited, symbol) if symbol is not None else None
+            if symbol is not None:
+                return _judged_symbol(cited, symbol)
+            # Of a file that was not compared, only that it is gone is known.
+            change = change if change is not None and change.is_gone else None
         if change is None:
             return None
         if change.is_gone:

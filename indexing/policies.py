@@ -1,6 +1,7 @@
 """What a namespace may decide about its reviews."""
 
 from codemem.policies import Policy, declare
+from indexing.missing.values import LEAST_PROBABILITY
 from indexing.risk.model import HIGH_FROM, MEDIUM_FROM
 
 declare(
@@ -23,6 +24,14 @@ declare(
         default=HIGH_FROM,
         description="The probability of a later fix from which a change is called a high risk: what"
         " a gate stops at.",
+        minimum=0,
+        maximum=1,
+    ),
+    Policy(
+        key="review.missing_from",
+        default=LEAST_PROBABILITY,
+        description="The probability from which a file is named as perhaps forgotten by a change;"
+        " with 1 none ever is.",
         minimum=0,
         maximum=1,
     ),

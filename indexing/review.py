@@ -25,9 +25,10 @@ from indexing.diffs import ChangeStatus, FileDiff
 from indexing.findings import queries as findings
 from indexing.git import GitError
 from indexing.languages import language_of
+from indexing.likely_symbols import with_symbols
 from indexing.mirrors import find_mirror
 from indexing.missing.finding import find_missing, shown_by
-from indexing.missing.values import LEAST_PROBABILITY, MOST_SUGGESTIONS, Missing
+from indexing.missing.values import MOST_SUGGESTIONS, Missing
 from indexing.moves import pair_moves
 from indexing.noted import noted
 from indexing.owners import PLACES, Owner, Rule, owners_of, parse
@@ -78,15 +79,15 @@ def review_diff(
     now: datetime,
     limits: Limits,
     most_missing: int = MOST_SUGGESTIONS,
-    least_probability: float = LEAST_PROBABILITY,
+    least_probability: float | None = None,
 ) -> Review:
     """Review a diff against the indexed state of a repository.
 
     `base` names the commit that the diff starts from; without it, the contents that the diff names
     decide. `depth` is 1..MAXIMUM_DEPTH. The listings together stay near `budget_tokens`, their
     totals are of everything. At most `most_missing` files are named that the diff may have
-    forgotten, each at least so likely. What a high risk is, the namespace decides. About
-    thirty-five queries, one parse of each changed file.
+    forgotten, each at least so likely. How likely that is where nobody says, and what a high risk
+    is, the namespace decides. About thirty-five queries, one parse of each changed file.
 
     Raises diffs.NotADiff or diffs.DiffTooLarge; everything else that is wrong with a diff becomes
     a note.
@@ -112,14 +113,21 @@ def review_diff(
     memories, memory_notes = _memories(
         repository, changed, caller=caller, branch=ref_state.ref, now=now
     )
+    decided = policies.values([repository.namespace_id], "review.")[repository.namespace_id]
+    shown = shown_by(changes, dependents=radius.direct_by_path())
     missing = find_missing(
         repository_id=repository.id,
         mirror=find_mirror(repository.id),
         base_commit=base_commit,
         indexed_commit=ref_state.indexed_commit,
-        shown=shown_by(changes, dependents=radius.direct_by_path()),
+        shown=shown,
         limit=most_missing,
-        least=least_probability,
+        least=float(decided["review.missing_from"])
+        if least_probability is None
+        else least_probability,
+    )
+    missing = with_symbols(
+        missing, repository_id=repository.id, changed=changed, radius=radius, shown=shown, view=view
     )
     notes += [
         *_distance(known_base, ref_state.indexed_commit),
@@ -147,7 +155,10 @@ def review_diff(
                 ),
                 repository_nodes=queries.count_nodes(repository_id=repository.id),
             ),
-            _thresholds(repository.namespace_id),
+            Thresholds(
+                medium=float(decided["review.risk_medium_from"]),
+                high=float(decided["review.risk_high_from"]),
+            ),
         ),
         beyond=reached,
         owners=_owners(repository, changes, commit=base_commit),
@@ -159,13 +170,6 @@ def review_diff(
 
 
 # --- What changed ------------------------------------------------------------------------------
-
-
-def _thresholds(namespace_id: UUID) -> Thresholds:
-    return Thresholds(
-        medium=policies.number(namespace_id, "review.risk_medium_from"),
-        high=policies.number(namespace_id, "review.risk_high_from"),
-    )
 
 
 def read_changes(
@@ -362,8 +366,10 @@ def _report(
             [uid for change in changed.changes for uid in change.containing], 0.01, len
         ),
         missing=missing.changes,
-        services=budget.list(beyond.services, 0.05, _service_characters),
-        repositories=budget.list(beyond.repositories, 0.03, _repository_characters),
+        services=budget.list(beyond.services, 0.05, _service_characters, is_exact=beyond.is_whole),
+        repositories=budget.list(
+            beyond.repositories, 0.03, _repository_characters, is_exact=beyond.is_whole
+        ),
         owners=budget.list(owners, 0.01, _owner_characters),
         notes=tuple(dict.fromkeys(notes)),
     )

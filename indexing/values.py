@@ -105,6 +105,19 @@ class Use:
             rule=edge.rule,
         )
 
+    @property
+    def verb(self) -> str:
+        return _VERBS.get(self.kind, "uses")
+
+
+_VERBS: Final = {
+    EdgeKind.CALLS: "calls",
+    EdgeKind.REFERENCES: "mentions",
+    EdgeKind.IMPORTS: "imports",
+    EdgeKind.INHERITS: "inherits from",
+    EdgeKind.IMPLEMENTS: "implements",
+}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReviewedDependent:

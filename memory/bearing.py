@@ -3,12 +3,12 @@
 What the change does to them is for those to say who know the change (`indexing.noted`).
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 
 from codemem.accounts.values import Caller
 from graph import queries as graph
@@ -18,6 +18,7 @@ from memory.models import Anchor, Failure, Memory
 from memory.values import StoredMemory
 
 _MOST_ANCHORS = 2_000
+_MOST_LINKS = 5_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,50 +61,52 @@ def bearing_on(
 ) -> list[Bearing]:
     """Return the visible memories that bear on some nodes, files and symbols (text ids).
 
-    Those that hold, and failures that were fixed; the nearest first, then the most important, then
-    the newest. Five queries.
+    Those that answer for the repository and hold, and failures that were fixed; the nearest first,
+    then the most important, then the newest. Five queries.
     """
-    tied = graph.memories_linked_to(namespace_id=namespace_id, vertices=list(vertices))
-    anchors = _anchors(repository_id, paths)
-    failed = _failed(repository_id, paths=paths, symbols=symbols)
-    holds = queries.holding(now=now) | Q(pk__in=failed, state=Memory.State.RESOLVED)
-    rows = queries.visible_memories(caller=caller, now=now, include_inactive=True).filter(
-        holds,
+    # What others may not see, or what no longer holds, takes no place among the first so many.
+    seen = queries.visible_memories(caller=caller, now=now, include_inactive=True).filter(
+        queries.holding(now=now) | Q(state=Memory.State.RESOLVED),
         queries.on_branch(branch),
-        Q(number__in=set(tied)) | Q(pk__in={*anchors, *failed}),
+        queries.in_repository(repository_id),
         namespace_id=namespace_id,
     )
-    best = queries.shown(rows).order_by("-importance", "-created_at", "-id")[:limit]
-    near = {*tied}
-    found = [
+    tied = graph.memories_linked_to(
+        namespace_id=namespace_id, vertices=list(vertices), limit=_MOST_LINKS
+    )
+    anchors = _anchors(seen, repository_id, paths)
+    failed = _failed(seen, repository_id, paths=paths, symbols=symbols)
+    near = {key for key, cited in anchors.items() if _is_near(cited, symbols)} | failed
+    rows = (
+        queries.shown(seen)
+        .filter(
+            queries.holding(now=now) | Q(pk__in=failed),
+            Q(number__in=set(tied)) | Q(pk__in={*anchors, *failed}),
+        )
+        .annotate(is_near=Q(number__in=set(tied)) | Q(pk__in=near))
+    )
+    return [
         Bearing(
             memory=queries.stored(row, now=now),
-            nearness=_nearness(row, near, failed, anchors, symbols),
+            nearness=1.0 if row.is_near else 0.5,
             cited=tuple(anchors.get(row.pk, ())),
         )
-        for row in best
+        for row in rows.order_by("-is_near", "-importance", "-created_at", "-id")[:limit]
     ]
-    return sorted(found, key=lambda one: -one.nearness)
 
 
-def _nearness(
-    row: Memory,
-    tied: Collection[int],
-    failed: Collection[UUID],
-    anchors: Mapping[UUID, Iterable[Cited]],
-    symbols: Collection[str],
-) -> float:
-    if row.number in tied or row.pk in failed:
-        return 1.0
-    cited = anchors.get(row.pk, ())
-    return max(
-        (1.0 if not one.symbol or one.symbol in symbols else 0.5 for one in cited), default=0.5
-    )
+def _is_near(cited: Iterable[Cited], symbols: Collection[str]) -> bool:
+    """Tell whether something is cited that changes, and not only something else of its file."""
+    return any(not one.symbol or one.symbol in symbols for one in cited)
 
 
-def _anchors(repository_id: UUID, paths: Collection[str]) -> dict[UUID, list[Cited]]:
+def _anchors(
+    seen: QuerySet[Memory], repository_id: UUID, paths: Collection[str]
+) -> dict[UUID, list[Cited]]:
     found: dict[UUID, list[Cited]] = {}
-    rows = Anchor.objects.filter(repository_id=repository_id, path__in=set(paths))
+    rows = Anchor.objects.filter(
+        repository_id=repository_id, path__in=set(paths), memory__in=seen.order_by()
+    )
     for row in rows.order_by("pk")[:_MOST_ANCHORS]:
         found.setdefault(row.memory_id, []).append(
             Cited(
@@ -120,10 +123,18 @@ def _anchors(repository_id: UUID, paths: Collection[str]) -> dict[UUID, list[Cit
     return found
 
 
-def _failed(repository_id: UUID, *, paths: Collection[str], symbols: Collection[str]) -> set[UUID]:
-    """Return the ids of the failures at some files or symbols; whose they are is asked later."""
+def _failed(
+    seen: QuerySet[Memory],
+    repository_id: UUID,
+    *,
+    paths: Collection[str],
+    symbols: Collection[str],
+) -> set[UUID]:
+    """Return the ids of the failures at some files or symbols."""
     names = {uid.rpartition("#")[2] for uid in symbols}
     names |= {name.rpartition(".")[2] for name in names}
     where = Q(paths__overlap=sorted(paths)) | Q(symbols__overlap=sorted(names))
-    rows = Failure.objects.filter(where, memory__repository_id=repository_id)
+    rows = Failure.objects.filter(
+        where, memory__repository_id=repository_id, memory__in=seen.order_by()
+    )
     return set(rows.values_list("memory_id", flat=True)[:_MOST_ANCHORS])

@@ -54,6 +54,7 @@ from graph.queries.nodes import (
     nodes_by_name,
     nodes_of,
     scores_of,
+    symbol_texts_in,
     symbols_to_embed,
     vertices_by_id,
 )
@@ -145,6 +146,7 @@ __all__ = [
     "scene_around",
     "scores_of",
     "stations",
+    "symbol_texts_in",
     "symbols_named",
     "symbols_to_embed",
     "ties_of",

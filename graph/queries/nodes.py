@@ -15,6 +15,7 @@ from django.db.models import (
     Q,
     QuerySet,
 )
+from django.db.models.functions import Left
 from psycopg import sql
 
 from codemem.embedding.models import CachedVector
@@ -29,6 +30,7 @@ from graph.values import (
     Node,
     NodeKind,
     Score,
+    SymbolText,
     VertexLabel,
     View,
     Visibility,
@@ -193,6 +195,32 @@ def live_symbols_in(
     for row in rows.order_by("start_line", "-end_line", "symbol_id"):
         found.setdefault(row.symbol.path, []).append(_symbol_node(row))
     return {path: tuple(nodes) for path, nodes in found.items()}
+
+
+def symbol_texts_in(
+    *, repository_id: UUID, paths: Collection[str], most_characters: int, view: View = LIVE
+) -> list[SymbolText]:
+    """Return what the symbols of some files say, in the order of their lines. One query.
+
+    Of each text at most so many characters.
+    """
+    rows = seen_symbols(view).filter(repository_id=repository_id, file__path__in=paths)
+    found = rows.order_by("file__path", "start_line", "-end_line", "symbol_id").values_list(
+        *("symbol__path", "symbol__local_name", "symbol__ordinal", "start_line", "end_line"),
+        *("is_test", Left("source_text", most_characters)),
+    )
+    return [
+        SymbolText(
+            id=symbol_id(path=path, local_name=name, ordinal=ordinal),
+            path=path,
+            local_name=name,
+            start_line=start_line,
+            end_line=end_line,
+            is_test=is_test,
+            text=text,
+        )
+        for path, name, ordinal, start_line, end_line, is_test, text in found
+    ]
 
 
 def symbols_to_embed(

@@ -39,11 +39,15 @@ _MOST_EDGES: Final = 500
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Beyond:
-    """What a change reaches beyond its repository, the services with most others first."""
+    """What a change reaches beyond its repository, the services with most others first.
+
+    Not `is_whole` where more edges speak of it than are read: the most certain are.
+    """
 
     services: tuple[AffectedService, ...] = ()
     repositories: tuple[AffectedRepository, ...] = ()
     is_allowed: bool = True
+    is_whole: bool = True
 
 
 def beyond(
@@ -62,12 +66,18 @@ def beyond(
         **abroad, target_id__in={edge["target_id"] for edge in mine}, kind__in=list(_SERVED)
     )
     users = _edges(**abroad, target__in=list(vertices), kind__in=list(_CODE))
-    services = _services(mine, partners)
+    concerned = _concerned(mine)
     return Beyond(
-        services=tuple(services),
+        services=tuple(_services(mine, partners)),
         repositories=tuple(
-            _repositories([*users, *(one for one in partners if _concerns(one, mine))])
+            _repositories(
+                [
+                    *users,
+                    *(one for one in partners if (one["target_id"], one["kind"]) in concerned),
+                ]
+            )
         ),
+        is_whole=max(len(mine), len(partners), len(users)) < _MOST_EDGES,
     )
 
 
@@ -108,12 +118,13 @@ def _services(mine: Sequence[_Row], partners: Sequence[_Row]) -> list[AffectedSe
     return sorted(found.values(), key=lambda one: (-len(one.others), one.id))
 
 
-def _concerns(partner: _Row, mine: Sequence[_Row]) -> bool:
-    return any(
-        row["target_id"] == partner["target_id"]
-        and partner["kind"] in _OTHER_SIDE[EdgeKind(str(row["kind"]))]
+def _concerned(mine: Iterable[_Row]) -> set[tuple[object, object]]:
+    """Return the endpoints and topics that are reached, each with the kind of its other side."""
+    return {
+        (row["target_id"], str(kind))
         for row in mine
-    )
+        for kind in _OTHER_SIDE[EdgeKind(str(row["kind"]))]
+    }
 
 
 def _repositories(rows: Iterable[_Row]) -> list[AffectedRepository]:
@@ -134,6 +145,7 @@ def _elsewhere(row: _Row) -> Elsewhere:
     return Elsewhere(
         repository=str(row["name"]),
         id=str(row["source_id"]),
+        target=str(row["target_id"]),
         verb=verb,
         path=str(row["path"]),
         line=_number(row["line"]),

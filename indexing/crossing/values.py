@@ -108,10 +108,14 @@ def scope_named(group: str, *, otherwise: DependencyScope) -> DependencyScope:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Elsewhere:
-    """A place in another repository that has to do with the change."""
+    """A place in another repository that has to do with the change.
+
+    `target` is what it is tied to: a node of ours, or the endpoint or topic between us.
+    """
 
     repository: str
     id: str
+    target: str = ""
     verb: str
     path: str
     line: int

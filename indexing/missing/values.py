@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Final
 
 MOST_SUGGESTIONS: Final = 5
+MOST_SYMBOLS: Final = 3
 LEAST_PROBABILITY: Final = 0.3
-"""What is less likely than this is not worth a line in a review."""
+"""What is less likely than this is not worth a line, where a namespace does not say otherwise."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,12 +54,26 @@ class Shown:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LikelySymbol:
+    """A symbol of a suggested file, at its line in the indexed commit, and what speaks for it."""
+
+    id: str
+    name: str
+    line: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class MissingChange:
-    """A file that the diff leaves as it is, and how likely such a change is to include it."""
+    """A file that the diff leaves as it is, and how likely such a change is to include it.
+
+    `symbols` are where in it the change would be, the likeliest first; none where nothing says so.
+    """
 
     path: str
     probability: float
     reason: str
+    symbols: tuple[LikelySymbol, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

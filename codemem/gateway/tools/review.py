@@ -191,12 +191,19 @@ class OwnerView(Result):
     share: float | None = Field(None, description="Of the lines.")
 
 
+class LikelySymbolView(Result):
+    id: str
+    line: int
+    reason: str
+
+
 class MissingView(Result):
     """A file that the diff leaves as it is; `probability` is calibrated on past commits."""
 
     path: str
     probability: float
     reason: str
+    symbols: list[LikelySymbolView] | None = Field(None, description="Where in it, most likely.")
 
 
 class ReviewResult(CodeResult):
@@ -296,7 +303,16 @@ def _result(found: Review, place: scopes.RepositoryScope, code: scopes.CodeEcho)
         ],
         memories=[_memory(one) for one in found.memories.items],
         missing=[
-            MissingView(path=one.path, probability=round(one.probability, 2), reason=one.reason)
+            MissingView(
+                path=one.path,
+                probability=round(one.probability, 2),
+                reason=one.reason,
+                symbols=[
+                    LikelySymbolView(id=symbol.id, line=symbol.line, reason=symbol.reason)
+                    for symbol in one.symbols
+                ]
+                or None,
+            )
             for one in found.missing
         ]
         or None,
