@@ -13,17 +13,24 @@ from typing import Final
 from graph.impact import RiskLevel
 from graph.values import NodeKind
 from indexing.changes import SymbolStatus
+from indexing.crossing.values import AffectedRepository, AffectedService, Elsewhere
 from indexing.missing.values import MissingChange
+from indexing.owners import Owner
 from indexing.remarks import KEY_PATTERN, Dismissal, Remark, Ticks
 from indexing.values import (
     MEMORY_CHARACTERS,
+    AffectedPath,
+    BrokenAnchor,
     ChangedSymbol,
     Item,
     Listing,
     Review,
     ReviewedDependent,
     ReviewedMemory,
+    Role,
 )
+from memory.anchors import AnchorState
+from memory.values import MemoryType
 
 MARKER: Final = "<!-- codemem-review -->"
 """The first line of every comment, by which a later review finds the one to replace."""
@@ -34,11 +41,21 @@ _DEPENDENTS_SHOWN: Final = 15
 _TEST_FILES_SHOWN: Final = 15
 _TESTS_OF_A_FILE_SHOWN: Final = 3
 _MEMORIES_SHOWN: Final = 5
+_BROKEN_SHOWN: Final = 2
+_OWNERS_SHOWN: Final = 5
+_REPOSITORIES_SHOWN: Final = 5
+_USES_NAMED: Final = 3
+_SERVICES_SHOWN: Final = 8
+_MODULES_SHOWN: Final = 5
 _NOTES_SHOWN: Final = 8
 _NAME_CHARACTERS: Final = 120
 _NOTE_CHARACTERS: Final = 250
+_REMARK_CHARACTERS: Final = 500
 _SHOWN_SHA: Final = 12
+_OPEN: Final = "active"
+_PREFIXES: Final = frozenset({"sym", "file", "endpoint", "topic"})
 _LEAST_POINTS: Final = 0.5
+_ONE_PERCENT: Final = 0.01
 
 MOST_CHARACTERS: Final = 60_000
 """What a comment has at most: GitHub takes 65,536 characters, Gitea and GitLab take more."""
@@ -52,15 +69,19 @@ def comment_of(review: Review, *, repository: str, ref: str) -> str:
     sections = (
         MARKER,
         _headline(review),
+        _owners(review.owners),
         _changed_symbols(review.changed_symbols),
         _dependents(review),
+        _modules(review.affected_modules),
+        _repositories(review.repositories),
+        _services(review.services),
         _tests(review.tests),
         _missing(review.missing),
         _memories(review.memories),
         _notes(review.notes),
         _scope(review, repository=repository, ref=ref),
     )
-    return "\n\n".join(section for section in sections if section) + "\n"
+    return fit("\n\n".join(section for section in sections if section) + "\n")
 
 
 def posted_comment_of(
@@ -83,6 +104,8 @@ def posted_comment_of(
         _headline(review),
         _remarks(unticked),
         _memories(review.memories),
+        _repositories(review.repositories),
+        _owners(review.owners),
         _folded(review),
         _dismissed(ticked),
         _scope(review, repository=repository, ref=ref, head_commit=head_commit),
@@ -161,13 +184,17 @@ def _box(remark: Remark, *, is_ticked: bool) -> str:
     # How it was written stands beside it, so that a box which somebody changed can be told.
     state = "dismissed" if is_ticked else "open"
     key = f"<!-- codemem:{remark.key}:{state} -->"
-    return f"- [{mark}] {code(remark.path)}: {prose(remark.message)} {key}"
+    return (
+        f"- [{mark}] {code(remark.path)}: {prose(remark.message, limit=_REMARK_CHARACTERS)} {key}"
+    )
 
 
 def _folded(review: Review) -> str:
     parts = (
         _changed_symbols(review.changed_symbols),
         _dependents(review),
+        _modules(review.affected_modules),
+        _services(review.services),
         _tests(review.tests),
         _notes(review.notes),
     )
@@ -177,6 +204,7 @@ def _folded(review: Review) -> str:
     counts = (
         (review.changed_symbols.total, "changed symbol"),
         (review.direct_dependents, "direct dependent"),
+        (review.services.total, "service"),
         (review.tests.total, "test"),
     )
     summary = ", ".join(_count(number, noun) for number, noun in counts if number)
@@ -197,7 +225,13 @@ def _headline(review: Review) -> str:
         for part in risk.parts
         if part.points >= _LEAST_POINTS
     )
-    return f"### codemem: {risk.level} risk, {risk.score:.0f} of 100\n\n{parts or 'no reason'}"
+    heading = f"### codemem: {risk.level} risk, {risk.score:.0f} of 100"
+    likely = "" if risk.probability is None else f"{_likely(risk.probability)} that a fix follows: "
+    return f"{heading}\n\n{likely}{parts or 'no reason'}"
+
+
+def _likely(probability: float) -> str:
+    return "Less than 1% likely" if probability < _ONE_PERCENT else f"{probability:.0%} likely"
 
 
 def _changed_symbols(symbols: Listing[ChangedSymbol]) -> str:
@@ -300,21 +334,134 @@ def _missing(missing: Sequence[MissingChange]) -> str:
     if not missing:
         return ""
     lines = [
-        f"- {code(one.path)}, {one.probability:.0%} likely: {prose(one.reason)}" for one in missing
+        f"- {code(one.path)}, {one.probability:.0%} likely: {prose(one.reason)}{_inside(one)}"
+        for one in missing
     ]
     title = "**Perhaps forgotten**: changes like this one usually include"
     return "\n".join([title, "", *lines])
 
 
+def _inside(missing: MissingChange) -> str:
+    if not missing.symbols:
+        return ""
+    named = ", ".join(
+        f"{code(one.name)} (line {one.line}, {prose(one.reason)})" for one in missing.symbols
+    )
+    return f" Most likely in {named}."
+
+
 def _memories(memories: Listing[ReviewedMemory]) -> str:
     if not memories.total:
         return ""
-    lines = [
-        f"- {memory.memory_type}: {code(memory.content, limit=MEMORY_CHARACTERS)}"
-        for memory in memories.items[:_MEMORIES_SHOWN]
-    ]
+    lines = [_memory(memory) for memory in memories.items[:_MEMORIES_SHOWN]]
     title = "**What the team noted about this code** (quoted, not checked)"
     return "\n".join([title, "", *lines]) + _more(memories, _MEMORIES_SHOWN, "memories")
+
+
+def _memory(memory: ReviewedMemory) -> str:
+    quoted = f"- {_role(memory)}: {code(memory.content, limit=MEMORY_CHARACTERS)}"
+    said = [memory.contradiction] if memory.contradiction else []
+    said += [_broken(one) for one in memory.broken if one.detail not in memory.contradiction]
+    shown = said[:_BROKEN_SHOWN]
+    more = f" And {len(said) - len(shown):,} more." if len(said) > len(shown) else ""
+    return " ".join([quoted, *map(prose, shown)]) + more
+
+
+def _broken(broken: BrokenAnchor) -> str:
+    """Say what becomes of something that a memory cites: broken, or only at another place."""
+    if broken.state is AnchorState.OK:
+        return broken.detail
+    return f"The diff breaks what it cites: {broken.detail}"
+
+
+def _role(memory: ReviewedMemory) -> str:
+    """Say what a memory is to the change; in bold what should be read before merging."""
+    match memory.role:
+        case Role.DECISION if memory.contradiction:
+            return "**decision that this may contradict**"
+        case Role.FAILURE if memory.state == _OPEN:
+            return "**failure known here**"
+        case Role.FAILURE:
+            return "failure solved here before"
+        case Role.RULE:
+            kind = "" if memory.memory_type is MemoryType.RULE else f" ({memory.memory_type})"
+            return f"rule that applies{kind}"
+        case _:
+            return str(memory.memory_type)
+
+
+def _owners(owners: Listing[Owner]) -> str:
+    if not owners.total:
+        return ""
+    shown = owners.items[:_OWNERS_SHOWN]
+    named = ", ".join(f"{code(one.name)} ({_owned(one)})" for one in shown)
+    omitted = owners.total - len(shown)
+    more = f" and {omitted:,} more" if omitted else ""
+    return f"**Owners of what is touched**: {named}{more}"
+
+
+def _owned(owner: Owner) -> str:
+    files = _count(owner.files, "file")
+    return files if owner.share is None else f"wrote {owner.share:.0%} of {files}"
+
+
+def _modules(modules: Listing[AffectedPath]) -> str:
+    if modules.total <= 1:
+        return ""
+    shown = modules.items[:_MODULES_SHOWN]
+    named = ", ".join(f"{code(one.path)} ({one.dependents:,})" for one in shown)
+    omitted = modules.total - len(shown)
+    more = f" and {omitted:,} more" if omitted else ""
+    return f"**Felt in** {named}{more}"
+
+
+def _repositories(repositories: Listing[AffectedRepository]) -> str:
+    if not repositories.total:
+        return ""
+    lines = [_repository(one) for one in repositories.items[:_REPOSITORIES_SHOWN]]
+    title = "**Other repositories that use what changes**"
+    return "\n".join([title, "", *lines]) + _more(repositories, _REPOSITORIES_SHOWN, "repositories")
+
+
+def _repository(repository: AffectedRepository) -> str:
+    named = [_use_elsewhere(one) for one in repository.uses[:_USES_NAMED]]
+    omitted = repository.total - len(named)
+    more = f" and {omitted:,} more" if omitted else ""
+    return f"- {code(repository.name)}: {', '.join(named)}{more}"
+
+
+def _use_elsewhere(use: Elsewhere) -> str:
+    target = _short(use.target)
+    return f"{code(_line_of(use.path, use.line))} {use.verb}{f' {code(target)}' if target else ''}"
+
+
+def _services(services: Listing[AffectedService]) -> str:
+    if not services.total:
+        return ""
+    lines = [_service(one) for one in services.items[:_SERVICES_SHOWN]]
+    title = "**Endpoints and topics that it reaches**"
+    return "\n".join([title, "", *lines]) + _more(services, _SERVICES_SHOWN, "services")
+
+
+def _service(service: AffectedService) -> str:
+    place = code(_line_of(service.path, service.line))
+    line = f"- {place} {service.verb} {code(_short(service.id))}"
+    if not service.others:
+        return line
+    named = [f"{code(one.repository)} {one.verb} it" for one in service.others]
+    shown = list(dict.fromkeys(named))
+    more = f" and {len(shown) - _USES_NAMED:,} more" if len(shown) > _USES_NAMED else ""
+    return f"{line}; {', '.join(shown[:_USES_NAMED])}{more}"
+
+
+def _short(uid: str) -> str:
+    """Return a text id as people say it: the symbol, the route, the topic, or the path."""
+    kind, _, rest = uid.partition(":")
+    return (rest.partition("#")[2] or rest) if kind in _PREFIXES else uid
+
+
+def _line_of(path: str, line: int) -> str:
+    return f"{path}:{line}" if line else path
 
 
 def _notes(notes: tuple[str, ...]) -> str:

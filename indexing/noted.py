@@ -105,15 +105,21 @@ class _Change:
             return None
         if change.is_gone:
             return BrokenAnchor(
-                cites=_cites(cited), state=AnchorState.MISSING, detail=f"{cited.path} is deleted."
+                path=cited.path,
+                cites=_cites(cited),
+                state=AnchorState.MISSING,
+                detail=f"{cited.path} is deleted.",
             )
         if change.is_moved and cited.kind is AnchorKind.FILE:
             detail = f"{cited.path} moves to {change.diff.path}."
-            return BrokenAnchor(cites=_cites(cited), state=AnchorState.OK, detail=detail)
+            return BrokenAnchor(
+                path=cited.path, cites=_cites(cited), state=AnchorState.OK, detail=detail
+            )
         old, new = change.contents
         if old is None or new is None or self._still_says(cited, old, new):
             return None
         return BrokenAnchor(
+            path=cited.path,
             cites=_cites(cited),
             state=AnchorState.DRIFTED,
             detail=f"{_cites(cited)} no longer says what was cited.",
@@ -143,7 +149,7 @@ def _judged_symbol(cited: Cited, symbol: SymbolChange) -> BrokenAnchor | None:
         return None
     else:
         state, detail = AnchorState.DRIFTED, f"{name} says something else."
-    return BrokenAnchor(cites=_cites(cited), state=state, detail=detail)
+    return BrokenAnchor(path=cited.path, cites=_cites(cited), state=state, detail=detail)
 
 
 def _is_other_text(cited: Cited, symbol: SymbolChange) -> bool:

@@ -155,9 +155,11 @@ class Role(StrEnum):
 class BrokenAnchor:
     """Something that a memory cites and that is not as it was after the change.
 
-    `state` is drifted or missing, or ok for what only stands elsewhere.
+    `path` is of the file that it cites, before the change. `state` is drifted or missing, or ok for
+    what only stands elsewhere.
     """
 
+    path: str
     cites: str
     state: AnchorState
     detail: str

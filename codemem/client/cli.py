@@ -129,7 +129,7 @@ def _run(options: argparse.Namespace) -> ExitStatus:
                 base=options.base,
                 depth=options.depth,
                 fail_on=options.fail_on,
-                as_json=options.json,
+                shape="json" if options.json else options.format,
             )
 
 
@@ -466,7 +466,10 @@ def _declare_review(commands: _Commands[_Parser]) -> None:
     )
     review.add_argument("--depth", type=_count, metavar="N", help="follow dependents N steps")
     review.add_argument(
-        "--format", choices=("markdown", "json"), default="markdown", help="default: markdown"
+        "--format",
+        choices=("text", "markdown", "json", "sarif", "codequality"),
+        default="text",
+        help="default: text",
     )
     review.add_argument(
         "--fail-on", choices=("low", "medium", "high"), help="exit with 1 from this risk on"

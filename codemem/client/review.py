@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from codemem.client import gitscope
 from codemem.client.failure import ExitStatus, Failure
+from codemem.client.plain import plain_of
 from codemem.client.terminal import block, line, note, print_json
 
 if TYPE_CHECKING:
@@ -14,6 +15,12 @@ if TYPE_CHECKING:
     from codemem.client.transport import Server
 
 RISK_LEVELS: Final = ("none", "low", "medium", "high", "critical")
+FORMATS: Final = ("text", "markdown", "json", "sarif", "codequality")
+# What the server calls a report, and how one is written that has nothing to report.
+_REPORTS: Final[dict[str, tuple[str, Any]]] = {
+    "sarif": ("sarif", {"version": "2.1.0", "runs": []}),
+    "codequality": ("code_quality", []),
+}
 
 # Far above what a server accepts; only keeps an endless standard input out of memory.
 _DIFF_BYTES: Final = 64 * 1024 * 1024
@@ -24,6 +31,12 @@ class DiffUnusable(Failure):
     """What came in cannot be a diff."""
 
     code = "diff_unusable"
+
+
+class ReportMissing(Failure):
+    """The server reviewed the diff, and does not write the report that was asked for."""
+
+    code = "report_missing"
 
 
 class CheckoutMissing(Failure):
@@ -39,26 +52,45 @@ def run(
     base: str | None,
     depth: int | None,
     fail_on: str | None,
-    as_json: bool,
+    shape: str,
 ) -> ExitStatus:
-    """Review a diff; PROBLEMS_FOUND if its risk is at or above `fail_on`."""
+    """Review a diff; PROBLEMS_FOUND if its risk is at or above `fail_on`.
+
+    `shape` is one of FORMATS. All of them say what the server's one renderer says.
+    """
     diff, base = _diff_and_base(base, scope=scope)
     if not diff.strip():
         note("There are no changes to review.")
-        if as_json:
+        if shape == "json":
             print_json({"review": None, "markdown": ""})
+        elif shape in _REPORTS:
+            print_json(_REPORTS[shape][1])
         return ExitStatus.OK
-    request = {"diff": diff, "base": base, "depth": depth}
+    reports = [_REPORTS[shape][0]] if shape in _REPORTS else None
+    request = {"diff": diff, "base": base, "depth": depth, "formats": reports}
     answer = server.ask(
         "POST",
         "/api/v1/reviews",
         payload={key: value for key, value in request.items() if value is not None},
     )
-    if as_json:
-        print_json(answer)
-    else:
-        print(block(answer.get("markdown") or _summary(answer)).rstrip("\n"))
+    _show(answer, shape=shape)
     return _judge(answer, fail_on=fail_on)
+
+
+def _show(answer: dict[str, Any], *, shape: str) -> None:
+    if shape == "json":
+        print_json(answer)
+    elif shape in _REPORTS:
+        report = answer.get(_REPORTS[shape][0])
+        if report is None:
+            raise ReportMissing(f"This server writes no {shape} report; it may be an older one.")
+        print_json(report)
+    else:
+        said = answer.get("markdown")
+        if said and shape == "text":
+            print(plain_of(str(said)))
+        else:
+            print(block(said or _summary(answer)).rstrip("\n"))
 
 
 def _diff_and_base(base: str | None, *, scope: Scope) -> tuple[str, str | None]:

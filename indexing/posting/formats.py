@@ -14,6 +14,7 @@ _WHOLE_FILE: Final = 1  # GitHub and GitLab show nothing without a line
 _RULES: Final[Mapping[RemarkKind, str]] = {
     RemarkKind.MISSING: "A file that such a change usually includes is left as it is.",
     RemarkKind.DEPENDENTS: "What changed is used elsewhere as it was before.",
+    RemarkKind.DECISION: "What the team decided may be contradicted.",
 }
 _SARIF_LEVELS: Final = {Level.WARNING: "warning", Level.NOTICE: "note"}
 _SEVERITIES: Final = {Level.WARNING: "minor", Level.NOTICE: "info"}

@@ -244,14 +244,20 @@ def forget_reviews(*, now: datetime) -> int:
 
 
 def without_words(answer: Any) -> Any:
-    """Return an answer without what memories say: a record outlives them, and their purge."""
+    """Return an answer without what memories say: a record outlives them, and their purge.
+
+    What is to the change stays: places in the code that one cites, and that it may go against one.
+    """
     if isinstance(answer, Mapping):
         is_memory = "memory_type" in answer
-        return {
+        kept = {
             key: without_words(value)
             for key, value in answer.items()
             if not (is_memory and key not in _SHOWN_OF_A_MEMORY)
         }
+        if is_memory and answer.get("contradiction"):
+            kept["contradiction"] = _CONTRADICTED
+        return kept
     if isinstance(answer, list | tuple):
         return [without_words(value) for value in answer]
     # Postgres keeps neither NUL nor half a character.
@@ -262,7 +268,11 @@ def _storable(text: str) -> str:
     return text.replace("\0", "\N{REPLACEMENT CHARACTER}").encode("utf-8", "replace").decode()
 
 
-_SHOWN_OF_A_MEMORY: Final = frozenset({"id", "memory_type", "state", "importance"})
+_SHOWN_OF_A_MEMORY: Final = frozenset(
+    {"id", "memory_type", "state", "importance", "role", "broken_anchors"}
+)
+# Why is a sentence that may quote what was decided.
+_CONTRADICTED: Final = "The change may go against this decision."
 
 
 def _tick(kept: ReviewRecord, ticks: Ticks, *, now: datetime) -> None:

@@ -1,3 +1,5 @@
+import json
+
 import pytest
 
 from tests.client.server_double import Canned
@@ -25,11 +27,40 @@ def sent(server):
     return server.last("/api/v1/reviews").json
 
 
-def test_review_sends_standard_input_and_prints_markdown(codemem, server):
-    result = codemem("review", "--depth", "4", stdin=DIFF)
+def test_review_sends_standard_input_and_prints_markdown_on_request(codemem, server):
+    result = codemem("review", "--depth", "4", "--format", "markdown", stdin=DIFF)
     assert result.status == 0
     assert result.out == "# Review\n\nRisk: medium\n"
     assert sent(server) == {"diff": DIFF.decode(), "depth": 4}
+
+
+def test_review_prints_what_the_comment_says_without_its_marks(codemem, server):
+    server.markdown = (
+        "<!-- codemem-review -->\n\n### codemem: low risk\n\n- `net` is &#40;new&#41;\n"
+    )
+    result = codemem("review", stdin=DIFF)
+    assert result.out == "codemem: low risk\n\n- net is (new)\n"
+    assert sent(server) == {"diff": DIFF.decode()}
+
+
+@pytest.mark.parametrize(
+    ("shape", "asked", "nothing"),
+    [
+        ("sarif", "sarif", {"version": "2.1.0", "runs": []}),
+        ("codequality", "code_quality", []),
+    ],
+)
+def test_review_prints_the_reports_that_the_server_writes(codemem, server, shape, asked, nothing):
+    report = [{"fingerprint": "a"}]
+    answer = {"review": server.review, "markdown": "x", asked: report}
+    server.canned["/api/v1/reviews"] = Canned(body=json.dumps(answer).encode())
+    assert codemem("review", "--format", shape, stdin=DIFF).json == report
+    assert sent(server)["formats"] == [asked]
+    assert codemem("review", "--format", shape, stdin=b"").json == nothing
+    del server.canned["/api/v1/reviews"]
+    lacking = codemem("review", "--format", shape, stdin=DIFF)
+    assert lacking.status != 0
+    assert "writes no" in lacking.err
 
 
 @pytest.mark.parametrize("flags", [["--format", "json"], ["--json"]])

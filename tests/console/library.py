@@ -182,7 +182,7 @@ def _review(repository: Repository, shared: UUID, private: UUID) -> UUID:
         base_commit="b" * 40,
         indexed_commit="b" * 40,
         request={"ref": "main"},
-        answer=ANSWER | {"memories": [{"id": str(shared)}, {"id": str(private)}]},
+        answer=ANSWER | {"memories": [{"id": str(shared)} | CONTRADICTED, {"id": str(private)}]},
         remarks=[
             {
                 "key": KEY,
@@ -206,10 +206,19 @@ def _review(repository: Repository, shared: UUID, private: UUID) -> UUID:
     return record.pk
 
 
+CONTRADICTED: dict[str, Any] = {
+    "role": "decision",
+    "contradiction": "The change may go against this decision.",
+    "broken_anchors": [
+        {"cites": "src/money.py#total", "state": "missing", "detail": "src/money.py#total is gone."}
+    ],
+}
 ANSWER: dict[str, Any] = {
     "risk": {
         "score": 41.5,
         "level": "medium",
+        "probability": 0.415,
+        "note": "A rough signal: most changes rated high are fine.",
         "parts": [
             {
                 "name": "centrality",
@@ -265,6 +274,61 @@ ANSWER: dict[str, Any] = {
     "files": [{"path": "src/money.py", "status": "modified", "lines_added": 3, "lines_removed": 1}],
     "affected_files": [{"path": "src/invoice.py", "dependents": 1}],
     "affected_modules": [{"path": "src", "dependents": 3}],
-    "totals": {"changed_symbols": 1, "dependents": 3, "tests": 1, "files": 1, "affected_files": 3},
+    "totals": {
+        "changed_symbols": 1,
+        "dependents": 3,
+        "tests": 1,
+        "files": 1,
+        "affected_files": 3,
+        "owners": 2,
+        "repositories": 1,
+        "services": 1,
+    },
+    "missing": [
+        {
+            "path": "tests/test_money.py",
+            "probability": 0.71,
+            "reason": "often",
+            "symbols": [{"id": "sym:tests/test_money.py#test_total", "line": 4, "reason": "calls"}],
+        }
+    ],
+    "owners": [
+        {"name": "@team/money", "source": "CODEOWNERS", "files": 3},
+        {"name": HOSTILE, "source": "history", "files": 1, "share": 0.4},
+    ],
+    "repositories": [
+        {
+            "name": "web",
+            "total": 5,
+            "uses": [
+                {
+                    "repository": "web",
+                    "id": "sym:src/api.ts#order",
+                    "target": "sym:src/money.py#total",
+                    "relationship": "calls",
+                    "path": "src/api.ts",
+                    "line": 6,
+                }
+            ]
+            * 4,
+        }
+    ],
+    "services": [
+        {
+            "id": "endpoint:app:GET /orders/{}",
+            "relationship": "handles",
+            "by": "sym:src/money.py#total",
+            "path": "src/money.py",
+            "others": [
+                {
+                    "repository": "web",
+                    "id": "x",
+                    "relationship": "calls",
+                    "path": "src/api.ts",
+                    "line": 6,
+                }
+            ],
+        }
+    ],
     "notes": ["One file was not read."],
 }

@@ -115,7 +115,9 @@ def test_a_record_holds_no_word_of_a_memory(diff, writer):
 
     record = ReviewRecord.objects.get()
     (memory,) = record.answer["memories"]
-    assert set(memory) <= {"id", "memory_type", "importance", "state"}
+    assert set(memory) <= {
+        *("id", "memory_type", "importance", "state", "role", "contradiction", "broken_anchors")
+    }
     assert SHARED not in json.dumps([record.answer, record.comment, record.remarks])
 
 
@@ -285,3 +287,25 @@ def test_reviews_are_forgotten_when_their_namespace_says_so(diff, writer, namesp
 
 def test_a_record_takes_what_postgres_does_not(diff, writer, repository):
     assert services.without_words({"a": ["x\0y", "\ud800"]}) == {"a": ["x\ufffdy", "?"]}
+
+
+def test_a_record_keeps_what_a_memory_is_to_the_change_and_none_of_its_words():
+    said = {
+        "id": "1",
+        "memory_type": "decision",
+        "content": "Use the ledger.",
+        "author": "walter",
+        "role": "decision",
+        "contradiction": "The diff brings in decimal, which this decision names.",
+        "broken_anchors": [{"cites": "a.py#f", "state": "missing", "detail": "a.py#f is gone."}],
+    }
+    kept = services.without_words({"memories": [said, said | {"contradiction": ""}]})["memories"]
+
+    assert [one.get("contradiction") for one in kept] == [
+        "The change may go against this decision.",
+        None,
+    ]
+    assert kept[0]["broken_anchors"] == said["broken_anchors"]
+    assert "ledger" not in repr(kept)
+    assert "decimal" not in repr(kept)
+    assert "walter" not in repr(kept)

@@ -21,16 +21,25 @@ from indexing.comment import (
     quiet_comment_of,
     ticks_in,
 )
-from indexing.missing.values import MissingChange
-from indexing.remarks import Dismissal, remarks_of
+from indexing.crossing.values import AffectedRepository, AffectedService, Elsewhere
+from indexing.diffs import ChangeStatus
+from indexing.missing.values import LikelySymbol, MissingChange
+from indexing.owners import Owner
+from indexing.remarks import Dismissal, Level, RemarkKind, remarks_of
 from indexing.values import (
+    AffectedPath,
+    BrokenAnchor,
     ChangedSymbol,
     Listing,
     Review,
     ReviewedDependent,
+    ReviewedFile,
+    ReviewedMemory,
+    Role,
     Use,
 )
-from memory.values import MemoryType, StoredMemory
+from memory.anchors import AnchorState
+from memory.values import MemoryType
 
 ID = UUID("019b0000-0000-7000-8000-000000000000")
 WHEN = datetime(2026, 3, 1, tzinfo=UTC)
@@ -110,30 +119,54 @@ def dependent(
     return ReviewedDependent(**{**usual, **changes})
 
 
-def memory(content: str) -> StoredMemory:
-    return StoredMemory(
-        id=ID,
-        number=1,
-        namespace_id=ID,
-        namespace="team",
-        repository_id=ID,
-        repository="shop",
-        branch="",
-        memory_type=MemoryType.DECISION,
-        content=content,
-        tags=(),
-        importance=0.5,
-        confidence=1.0,
-        state="active",
-        author_id=1,
-        author="walter",
-        created_at=WHEN,
-        updated_at=WHEN,
-        expires_at=None,
-        retired_at=None,
-        retired_by="",
-        is_embedded=True,
-    )
+def memory(content: str = "Rounds half down.", **changes: Any) -> ReviewedMemory:
+    usual: dict[str, Any] = {
+        "id": ID,
+        "memory_type": MemoryType.DECISION,
+        "content": content,
+        "importance": 0.5,
+        "author": "walter",
+        "state": "active",
+        "role": Role.DECISION,
+        "contradiction": "",
+        "broken": (),
+    }
+    return ReviewedMemory(**{**usual, **changes})
+
+
+def broken(state: AnchorState = AnchorState.DRIFTED, **changes: Any) -> BrokenAnchor:
+    usual: dict[str, Any] = {
+        "path": "shop/price.py",
+        "cites": "shop/price.py#net",
+        "state": state,
+        "detail": "shop/price.py#net says something else.",
+    }
+    return BrokenAnchor(**{**usual, **changes})
+
+
+def elsewhere(**changes: Any) -> Elsewhere:
+    usual: dict[str, Any] = {
+        "repository": "web",
+        "id": "sym:src/api.ts#order",
+        "target": "sym:shop/price.py#net",
+        "verb": "calls",
+        "path": "src/api.ts",
+        "line": 6,
+        "confidence": 0.9,
+    }
+    return Elsewhere(**{**usual, **changes})
+
+
+def service(**changes: Any) -> AffectedService:
+    usual: dict[str, Any] = {
+        "id": "endpoint:shop:GET /orders/{}",
+        "verb": "handles",
+        "by": "sym:shop/routes.py#show",
+        "path": "shop/routes.py",
+        "line": 11,
+        "others": (elsewhere(target="endpoint:shop:GET /orders/{}"),),
+    }
+    return AffectedService(**{**usual, **changes})
 
 
 def review(**changes: Any) -> Review:
@@ -160,8 +193,8 @@ def review(**changes: Any) -> Review:
         "dependents": listing(dependent()),
         "direct_dependents": 1,
         "tests": listing(),
-        "affected_files": listing("shop/order.py"),
-        "affected_modules": listing("shop"),
+        "affected_files": listing(AffectedPath(path="shop/order.py", dependents=1)),
+        "affected_modules": listing(AffectedPath(path="shop", dependents=1)),
         "memories": listing(),
         "missing": (),
         "notes": (),
@@ -189,6 +222,16 @@ def test_the_risk_is_told_with_the_parts_that_made_it():
     assert "### codemem: medium risk, 42 of 100" in text
     assert "spread 15 (3 dependents among 13 nodes)" in text
     assert "breadth" not in text
+    assert "that a fix follows" not in text
+
+
+@pytest.mark.parametrize(
+    ("probability", "said"), [(0.424, "42% likely"), (0.004, "Less than 1% likely")]
+)
+def test_the_probability_of_a_fix_is_said_in_words(probability, said):
+    risk = replace(review().risk, probability=probability)
+
+    assert f"\n\n{said} that a fix follows: spread 15 (" in comment(risk=risk)
 
 
 def test_changed_symbols_are_rows_with_their_dependents():
@@ -281,6 +324,116 @@ def test_memories_are_quoted_as_unchecked():
     assert "- decision: `Rounds half down.`" in text
 
 
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({}, "- decision: `Rounds half down.`"),
+        (
+            {"contradiction": "The diff brings in decimal."},
+            (
+                "- **decision that this may contradict**: `Rounds half down.` The diff brings in"
+                " decimal."
+            ),
+        ),
+        (
+            {"memory_type": MemoryType.FAILURE, "role": Role.FAILURE},
+            "- **failure known here**: `Rounds half down.`",
+        ),
+        (
+            {"memory_type": MemoryType.FAILURE, "role": Role.FAILURE, "state": "resolved"},
+            "- failure solved here before: `Rounds half down.`",
+        ),
+        (
+            {"memory_type": MemoryType.RULE, "role": Role.RULE},
+            "- rule that applies: `Rounds half down.`",
+        ),
+        (
+            {"memory_type": MemoryType.STYLE, "role": Role.RULE},
+            "- rule that applies (style): `Rounds half down.`",
+        ),
+        (
+            {"memory_type": MemoryType.INSIGHT, "role": Role.NOTE},
+            "- insight: `Rounds half down.`",
+        ),
+    ],
+)
+def test_a_memory_is_quoted_with_what_it_is_to_the_change(changes, said):
+    assert f"{said}\n" in comment(memories=listing(memory(**changes)))
+
+
+def test_anchors_that_the_diff_breaks_are_said_and_those_that_only_move():
+    lost = broken(AnchorState.MISSING, detail="net is gone.")
+    moved = broken(AnchorState.OK, detail="net is now gross.")
+    text = comment(memories=listing(memory(broken=(lost, moved, lost, lost))))
+
+    assert "`Rounds half down.` The diff breaks what it cites" in text
+    assert "net is gone. net is now gross. And 2 more.\n" in text
+
+
+def test_what_a_contradiction_says_of_an_anchor_is_not_said_twice():
+    lost = broken()
+    said = f"The diff changes what this decision cites: {lost.detail}"
+    text = comment(memories=listing(memory(contradiction=said, broken=(lost,))))
+
+    assert text.count("says something else") == 1
+
+
+def test_owners_of_what_is_touched_are_named_and_never_mentioned():
+    owners = [
+        Owner(name="@team/prices", source="CODEOWNERS", files=3),
+        Owner(name="Walter", source="history", files=1, share=0.41),
+        *(Owner(name=f"@o{number}", source="CODEOWNERS", files=1) for number in range(5)),
+    ]
+    text = comment(owners=listing(*owners, total=9))
+
+    assert (
+        "**Owners of what is touched**: `@team/prices` (3 files), `Walter` (wrote 41% of 1 file),"
+        " `@o0` (1 file), `@o1` (1 file), `@o2` (1 file) and 4 more\n"
+    ) in text
+    assert "@" not in outside_of_code(text)
+
+
+def test_other_repositories_are_named_with_where_they_use_it():
+    uses = (
+        elsewhere(),
+        elsewhere(path="src/b.ts", line=0, verb="publishes to", target="topic:kafka:orders"),
+    )
+    others = [
+        AffectedRepository(name="web", uses=uses, total=12),
+        *(AffectedRepository(name=f"r{n}", uses=(elsewhere(),), total=1) for n in range(6)),
+    ]
+    text = comment(repositories=listing(*others, total=7, is_exact=False))
+
+    assert "**Other repositories that use what changes**\n\n" in text
+    assert "- `web`: `src/api.ts:6` calls `net`, `src/b.ts` publishes to `kafka:orders` and" in text
+    assert " and 10 more\n" in text
+    assert "- `r3`: `src/api.ts:6` calls `net`\n- and at least 2 more repositories\n" in text
+
+
+def test_services_are_named_with_who_is_at_the_other_end():
+    again = elsewhere(path="src/other.ts")
+    text = comment(services=listing(service(others=(elsewhere(), again)), service(others=())))
+    line = "- `shop/routes.py:11` handles `shop:GET /orders/{}`"
+
+    assert f"{line}; `web` calls it\n{line}\n" in text
+
+
+def test_where_it_is_felt_is_told_where_that_is_more_than_one_place():
+    places = [AffectedPath(path=f"part{number}", dependents=9 - number) for number in range(7)]
+
+    assert "**Felt in** `part0` (9), `part1` (8), `part2` (7), `part3` (6), `part4` (5) and 2" in (
+        comment(affected_modules=listing(*places))
+    )
+    assert "Felt in" not in comment()
+
+
+def test_nothing_to_say_leaves_no_empty_section():
+    text = comment()
+
+    for title in ("Owners", "Other repositories", "Endpoints", "Felt in", "noted", "forgotten"):
+        assert title not in text
+
+
 def test_what_was_not_seen_is_listed():
     assert "**What was not seen**" in comment(notes=("A sentence.",))
 
@@ -322,7 +475,27 @@ def test_a_hostile_name_breaks_nothing_wherever_it_stands(text):
             changed_symbols=listing(symbol(id=name, name=name, path=name, signature=name)),
             dependents=listing(dependent(name, path=name, uses=(use,))),
             tests=listing(dependent(name, path=name)),
-            memories=listing(memory(name)),
+            memories=listing(memory(name, contradiction=name, broken=(broken(detail=name),))),
+            owners=listing(Owner(name=name, source=name, files=1)),
+            repositories=listing(
+                AffectedRepository(
+                    name=name,
+                    uses=(elsewhere(path=name, target=f"sym:{name}#{name}", repository=name),),
+                    total=1,
+                )
+            ),
+            services=listing(service(id=f"topic:{name}", path=name, others=(elsewhere(),))),
+            affected_modules=listing(
+                AffectedPath(path=name, dependents=2), AffectedPath(path="b", dependents=1)
+            ),
+            missing=(
+                MissingChange(
+                    path=name,
+                    probability=0.5,
+                    reason=name,
+                    symbols=(LikelySymbol(id=name, name=name, line=1, reason=name),),
+                ),
+            ),
             notes=(f"Not read: {name}.",),
         ),
         repository="team/shop",
@@ -347,14 +520,36 @@ def test_the_largest_comment_is_small_enough_to_post():
             dependents=listing(*dependents),
             direct_dependents=200,
             tests=listing(*dependents),
-            memories=listing(*[memory(worst * 10)] * 20),
+            memories=listing(
+                *[memory(worst * 10, contradiction=worst, broken=(broken(detail=worst),) * 9)] * 20
+            ),
+            owners=listing(*[Owner(name=worst, source=worst, files=1)] * 20),
+            repositories=listing(
+                *[
+                    AffectedRepository(
+                        name=worst, uses=(elsewhere(path=worst, target=worst),) * 9, total=9
+                    )
+                ]
+                * 20
+            ),
+            services=listing(*[service(id=worst, path=worst)] * 20),
+            affected_modules=listing(*[AffectedPath(path=worst, dependents=1)] * 20),
+            missing=(
+                MissingChange(
+                    path=worst,
+                    probability=0.5,
+                    reason=worst,
+                    symbols=(LikelySymbol(id=worst, name=worst, line=1, reason=worst),) * 3,
+                ),
+            )
+            * 5,
             notes=(worst,) * 100,
         ),
         repository=worst,
         ref=worst,
     )
 
-    assert len(text) < 60_000
+    assert len(text) <= MOST_CHARACTERS
 
 
 def test_what_is_perhaps_forgotten_is_told_with_its_probability_and_reason():
@@ -365,6 +560,24 @@ def test_what_is_perhaps_forgotten_is_told_with_its_probability_and_reason():
     assert "**Perhaps forgotten**: changes like this one usually include" in text
     assert "- `shop/order.py`, 61% likely: Changed in 4 of 5 commits of price." in text
     assert "Perhaps forgotten" not in comment_of(review(), repository="shop", ref="main")
+
+
+def test_a_forgotten_file_names_where_in_it_the_change_would_be():
+    inside = (
+        LikelySymbol(id="sym:a#send", name="send", line=9, reason="calls net"),
+        LikelySymbol(id="sym:a#wait", name="wait", line=12, reason="holds total"),
+    )
+    found = review(missing=(replace(FORGOTTEN, symbols=inside),))
+    (remark,) = remarks_of(found)
+
+    assert "Most likely in `send` (line 9, calls net), `wait` (line 12, holds total)." in (
+        comment_of(found, repository="shop", ref="main")
+    )
+    assert remark.message.endswith(
+        " Most likely in send (line 9, calls net), wait (line 12, holds total)."
+    )
+    assert (remark.path, remark.line) == ("shop/order.py", 9)
+    assert remark.key == remarks_of(review(missing=(FORGOTTEN,)))[0].key
 
 
 @pytest.mark.parametrize("hostile", HOSTILE)
@@ -416,6 +629,65 @@ def test_a_changed_signature_that_others_rely_on_is_a_remark_unless_their_file_i
     )
     assert (left.path, left.line) == ("shop/price.py", 6)
     assert missing.path == "shop/order.py"
+
+
+def test_a_changed_signature_that_another_repository_uses_is_a_remark():
+    changed = listing(symbol(signature_changed=True))
+    web = AffectedRepository(name="web", uses=(elsewhere(),), total=1)
+    other = AffectedRepository(name="b", uses=(elsewhere(target="sym:shop/price.py#x"),), total=1)
+    found = review(changed_symbols=changed, dependents=listing(), repositories=listing(web, other))
+    (left,) = remarks_of(found)
+
+    assert left.message == (
+        "net has another signature, and web: src/api.ts:6 still uses it as it was"
+    )
+    assert not remarks_of(replace(found, changed_symbols=listing(symbol())))
+
+
+def test_a_contradicted_decision_is_a_remark_that_says_none_of_its_words():
+    secret = memory("Use the blue ledger.", contradiction="The diff brings in the red ledger.")
+    cited = replace(secret, broken=(broken(),), id=UUID(int=1))
+    file = ReviewedFile(
+        path="shop/a.py",
+        old_path=None,
+        status=ChangeStatus.MODIFIED,
+        language="python",
+        lines_added=1,
+        lines_removed=0,
+        is_binary=False,
+        changes_module=False,
+    )
+    first, second = remarks_of(
+        review(files=listing(file), memories=listing(secret, cited, memory()))
+    )
+
+    assert (first.kind, first.level) == (RemarkKind.DECISION, Level.WARNING)
+    assert (first.path, second.path) == ("shop/a.py", "shop/price.py")
+    assert f"(memory {ID})" in first.message
+    assert "cites shop/price.py#net" in second.message
+    assert first.key != second.key
+    assert "ledger" not in first.message + second.message
+
+
+def test_the_posted_comment_shows_what_is_known_and_folds_what_is_to_look_up():
+    text = posted(
+        review(
+            owners=listing(Owner(name="@prices", source="CODEOWNERS", files=1)),
+            repositories=listing(AffectedRepository(name="web", uses=(elsewhere(),), total=1)),
+            services=listing(service()),
+            memories=listing(memory()),
+            affected_modules=listing(
+                AffectedPath(path="a", dependents=1), AffectedPath(path="b", dependents=1)
+            ),
+        )
+    )
+    shown, _, folded = text.partition("<details>")
+
+    for title in ("Other repositories", "Owners of what is touched", "What the team noted"):
+        assert title in shown
+    for title in ("Endpoints and topics", "Felt in", "| Changed |"):
+        assert title in folded
+    assert "<summary>1 changed symbol, 1 direct dependent, 1 service</summary>" in text
 
 
 def test_a_dismissed_remark_is_folded_with_its_box_ticked():

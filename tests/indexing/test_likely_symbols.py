@@ -9,6 +9,7 @@ from codemem.accounts.models import Namespace, User
 from codemem.accounts.values import Caller
 from graph import queries as graph
 from graph.models import Repository
+from indexing.likely_symbols import with_symbols
 from indexing.missing.values import MissingChange
 from indexing.pipeline import run_index
 from indexing.review import review_diff
@@ -143,20 +144,17 @@ def test_symbols_are_those_of_the_branch(shop, checkout, caller):
 def test_the_symbols_of_all_files_are_one_query_and_change_no_order(
     shop, checkout, caller, django_assert_num_queries, monkeypatch
 ):
-    from indexing import review  # noqa: PLC0415
-
     diff = checkout.diff({"shop/api.py": SIGNATURE})
     missing(shop, caller, diff)
     asked: list[Any] = []
-    whole = review.with_symbols
 
     def counted(given: Any, **about: Any) -> Any:
         with django_assert_num_queries(1):
-            answer = whole(given, **about)
+            answer = with_symbols(given, **about)
         asked.append((given, answer))
         return answer
 
-    monkeypatch.setattr(review, "with_symbols", counted)
+    monkeypatch.setattr("indexing.review.with_symbols", counted)
     missing(shop, caller, diff)
     ((given, answer),) = asked
 

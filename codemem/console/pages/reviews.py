@@ -43,6 +43,16 @@ class RemarkLine:
     dismissal: Dismissal | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotedMemory:
+    """A memory as it is now, and what the review said that it is to the change."""
+
+    memory: StoredMemory
+    role: str
+    contradiction: str
+    broken: Sequence[str]
+
+
 def index(visit: Visit) -> HttpResponse:
     """List the reviews of a namespace, or of one repository, the newest first."""
     rows = reviews.visible_reviews(caller=visit.caller).filter(
@@ -72,9 +82,11 @@ def show(visit: Visit, review_id: UUID) -> HttpResponse:
     answer: Mapping[str, Any] = review.answer
     remarks = _remarks(review.remarks, reviews.dismissals_in(review.dismissals))
     noted = _memories(visit, answer.get("memories") or ())
+    missing = {str(one.get("path")): one for one in answer.get("missing") or ()}
     context = {
         "review": review,
         "answer": answer,
+        "missing": missing,
         "open_remarks": [one for one in remarks if one.dismissal is None],
         "dismissed": [one for one in remarks if one.dismissal is not None],
         "memories": noted,
@@ -141,11 +153,30 @@ def _remarks(
     ]
 
 
-def _memories(visit: Visit, noted: Sequence[Mapping[str, Any]]) -> list[StoredMemory]:
+def _memories(visit: Visit, noted: Sequence[Mapping[str, Any]]) -> list[NotedMemory]:
     """Return the memories of a review in its order, as far as the person may read them now."""
-    keys = [UUID(str(one["id"])) for one in noted if "id" in one]
-    found = memory.memories_by_id(caller=visit.caller, memory_ids=keys, now=visit.now)
-    return [found[key] for key in keys if key in found]
+    said = {UUID(str(one["id"])): one for one in noted if "id" in one}
+    found = memory.memories_by_id(caller=visit.caller, memory_ids=list(said), now=visit.now)
+    return [
+        NotedMemory(
+            memory=found[key],
+            role=_role(one),
+            contradiction=str(one.get("contradiction") or ""),
+            broken=[str(anchor.get("detail", "")) for anchor in one.get("broken_anchors") or ()],
+        )
+        for key, one in said.items()
+        if key in found
+    ]
+
+
+def _role(noted: Mapping[str, Any]) -> str:
+    """Say what a memory is to the change, where that is more than its kind says."""
+    role = noted.get("role")
+    if role == "failure":
+        return "solved here before" if noted.get("state") == "resolved" else "known failure here"
+    if role == "rule":
+        return "applies"
+    return "may be contradicted" if noted.get("contradiction") else ""
 
 
 def _by_path(tests: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[str]]]:

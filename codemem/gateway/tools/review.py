@@ -162,6 +162,7 @@ class NotedMemory(Result):
 class ElsewhereView(Result):
     repository: str
     id: str
+    target: str | None = None
     relationship: str
     path: str
     line: int | None = None
@@ -454,6 +455,7 @@ def _elsewhere(one: Elsewhere) -> ElsewhereView:
     return ElsewhereView(
         repository=one.repository,
         id=one.id,
+        target=one.target or None,
         relationship=one.verb,
         path=one.path,
         line=one.line or None,
