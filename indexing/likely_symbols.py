@@ -12,11 +12,12 @@ from uuid import UUID
 
 from graph import queries as graph
 from graph.values import SymbolText, View
+from indexing.languages import is_test_path
 from indexing.missing.values import MOST_SYMBOLS, LikelySymbol, Missing, Shown
-from indexing.missing.words import identifiers
-from indexing.radius import BlastRadius, ChangedNodes, is_noticeable, is_test_path
+from indexing.missing.words import held_in
+from indexing.radius import BlastRadius, ChangedNodes, is_noticeable
 
-_MOST_CHARACTERS: Final = 20_000
+_MOST_CHARACTERS: Final = 8_000
 _NAMED: Final = 2
 _SHORTEST_NAME: Final = 3
 # A word that a larger share of the symbols holds tells them not apart; of few, any does.
@@ -106,8 +107,8 @@ class _Search:
         self._tested = tested
         self._redefined = shown.redefined
         self._gone = {word for word in shown.removed if word not in shown.added}
-        changed = {*shown.changed, *shown.redefined}
-        held = [identifiers(one.text).keys() & changed for one in texts]
+        changed = frozenset((*shown.changed, *shown.redefined))
+        held = [held_in(one.text, changed) for one in texts]
         holders = Counter(word for words in held for word in words)
         most = max(_FEW, _COMMON * len(texts))
         rare = {word for word, count in holders.items() if count <= most}

@@ -49,6 +49,11 @@ def identifiers(text: str) -> Counter[str]:
     return counts
 
 
+def held_in(text: str, words: frozenset[str]) -> set[str]:
+    """Return which of some identifiers a text holds."""
+    return set(words.intersection(_IDENTIFIER.findall(text)))
+
+
 def parts(counts: Mapping[str, int]) -> Counter[str]:
     """Count the parts of identifiers: `get_user` and `UserName` have `user` in common."""
     found: Counter[str] = Counter()

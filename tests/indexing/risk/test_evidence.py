@@ -31,14 +31,14 @@ class Shop:
 
     def seen(self, changes: dict[str, Any], **limits: int) -> tuple[ChangedNodes, BlastRadius]:
         repository = graph.get_repository(repository_id=self.repository.pk)
-        changes, _, _ = read_changes(
+        found, _, _ = read_changes(
             repository,
             self.checkout.diff(changes),
             base=None,
             indexed_commit=self.commit,
             limits=replace(LIMITS, **limits),
         )
-        changed = find_in_graph(repository, changes)
+        changed = find_in_graph(repository, found)
         return changed, follow(repository, changed, depth=2)
 
     def evidence(self, changes: dict[str, Any], **limits: int) -> Evidence | None:
