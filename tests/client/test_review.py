@@ -92,13 +92,13 @@ def test_fail_on_decides_by_the_risk_level(codemem, server, level, fail_on, stat
 
 
 def test_a_failing_review_is_still_printed(codemem):
-    assert "# Review" in codemem("review", "--fail-on", "low", stdin=DIFF).out
+    assert "Review" in codemem("review", "--fail-on", "low", stdin=DIFF).out
 
 
 def test_on_a_terminal_review_makes_the_diff_itself(branch, server, repository):
     result = branch.on_terminal("review")
     assert result.status == 0, result.err
-    assert "# Review" in result.out
+    assert "Review" in result.out
     assert "+x = 2" in sent(server)["diff"]
     assert sent(server)["base"] == repository.git("rev-parse", "main")
 
