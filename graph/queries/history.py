@@ -126,11 +126,15 @@ def newest_landed(*, repository_id: UUID) -> tuple[int, int]:
     return (told["newest"] or 0, told["mapped"])
 
 
-def landed_changes(*, repository_id: UUID, limit: int = 5_000) -> list[LandedChange]:
+def landed_changes(
+    *, repository_id: UUID, limit: int = 5_000, with_symbols: bool = True
+) -> list[LandedChange]:
     """Return what the newest commits of the default branch said and what they changed.
 
-    What moved counts where it stands now. Without merges and bots. Three queries.
+    What moved counts where it stands now. Without merges and bots. Without symbols it takes a
+    fraction of the time. Three queries.
     """
+    labels = [VertexLabel.FILE, VertexLabel.SYMBOL] if with_symbols else [VertexLabel.FILE]
     rows = Commit.objects.filter(
         repository_id=repository_id, landed__isnull=False, is_bot=False, parents__len__lt=2
     ).order_by("-committed_at")
@@ -145,8 +149,10 @@ def landed_changes(*, repository_id: UUID, limit: int = 5_000) -> list[LandedCha
         Repository.objects.values_list("namespace_id", flat=True).get(pk=repository_id),
         "SELECT start_id::bigint, end_id::bigint, {k}::text, {x}::bigint, {same}::text,"
         " {fmt}::text, {at}::bigint, 1 FROM {edges} e"
-        " WHERE end_id = ANY (%(vertices)s::bigint[]::ag_catalog.graphid[])",
+        " WHERE end_id = ANY (%(vertices)s::bigint[]::ag_catalog.graphid[])"
+        " AND start_id::bigint >> 48 = ANY (%(labels)s::bigint[])",
         vertices=list(commits),
+        labels=[int(label) for label in labels],
     )
     moved = {row.other: row.vertex for row in edges if row.happening == Happening.MOVED}
     changed: dict[int, set[int]] = {}

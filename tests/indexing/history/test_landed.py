@@ -18,9 +18,9 @@ def test_a_review_reads_the_past_once_for_all_that_it_asks(
     bring_up(mirrored)
     reads = []
 
-    def read(*, repository_id: UUID) -> list[LandedChange]:
+    def read(*, repository_id: UUID, **given: Any) -> list[LandedChange]:
         reads.append(repository_id)
-        return landed_changes(repository_id=repository_id)
+        return landed_changes(repository_id=repository_id, **given)
 
     monkeypatch.setattr(landed, "landed_changes", read)
     asked: dict[str, Any] = {
