@@ -26,7 +26,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple, Self
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 from graph.remotes import redact_credentials
-from indexing.diffs import ChangeStatus, DiffTooLarge
+from indexing.diffs import ChangeStatus
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -452,21 +452,16 @@ class Mirror:
                 )
         return found
 
-    def diff(
-        self, base: str, head: str, *, context_lines: int = 3, max_bytes: int = 50_000_000
-    ) -> str:
-        """Return the Git diff from base to head, as `indexing.diffs.parse` reads it.
+    def diff(self, base: str, head: str, *, context_lines: int = 3) -> Iterator[bytes]:
+        """Yield the Git diff from base to head, as `indexing.diffs.parse` reads it, in pieces.
 
-        Raises ObjectMissing, and DiffTooLarge above `max_bytes`.
+        Raises ObjectMissing or GitTimedOut.
         """
-        output = self._read(
-            *("diff-tree", "-r", "-p", "--no-color", "--no-ext-diff", "--no-textconv"),
-            *("--find-renames", "--full-index", "--src-prefix=a/", "--dst-prefix=b/"),
-            *("--submodule=short", f"--unified={context_lines}"),
-            shas=[base, head],
-            max_bytes=max_bytes,
-        )
-        return _text(output)
+        command = [*_DIFF_COMMAND, f"--unified={context_lines}", _sha(base), _sha(head)]
+        with self._start(command) as process:
+            yield from process.chunks(self._deadline())
+            if process.wait() != 0:
+                raise _read_failure(process.errors(), [base, head])
 
     # --- Who changed what ----------------------------------------------------------------------
 
@@ -577,7 +572,6 @@ class Mirror:
         shas: Sequence[str],
         paths: Sequence[str] = (),
         tolerates_no: bool = False,
-        max_bytes: int | None = None,
     ) -> bytes:
         """Return what a reading command says about commits, or raise ObjectMissing.
 
@@ -585,7 +579,7 @@ class Mirror:
         """
         command = [*arguments, *map(_sha, shas), *(["--", *paths] if paths else [])]
         with self._start(command) as process:
-            output = process.read_all(self._deadline(), max_bytes=max_bytes)
+            output = process.read_all(self._deadline())
             status = process.wait()
             if status == 0 or (status == 1 and tolerates_no):
                 return output
@@ -715,6 +709,11 @@ _SETTINGS = (
 # is handed over without looking for deltas: no network is spared, and looking for them took as
 # long as a third of all parsing. Maintenance of the mirror (`_SETTINGS`) looks for them as ever.
 _QUIET_SETTINGS = "[safe]\n\tdirectory = *\n[pack]\n\twindow = 0\n\tcompression = 1\n"
+_DIFF_COMMAND = (
+    *("diff-tree", "-r", "-p", "--no-color", "--no-ext-diff", "--no-textconv"),
+    *("--find-renames", "--full-index", "--src-prefix=a/", "--dst-prefix=b/"),
+    "--submodule=short",
+)
 _COMMIT_FORMAT = "%H%x00%P%x00%T%x00%an%x00%ae%x00%at%x00%ct%x00%s%x00%b"
 
 
@@ -1060,20 +1059,16 @@ class _Process:
             if stream is not None:
                 stream.close()
 
-    def chunks(self) -> Iterator[bytes]:
-        """Yield the output as it comes."""
+    def chunks(self, deadline: float | None = None) -> Iterator[bytes]:
+        """Yield the output as it comes, until then at most."""
+        if deadline is not None:
+            self._source.deadline = deadline
         while chunk := self._output.read1(_CHUNK_BYTES):
             yield chunk
 
-    def read_all(self, deadline: float, *, max_bytes: int | None = None) -> bytes:
+    def read_all(self, deadline: float) -> bytes:
         """Return the whole output."""
-        self._source.deadline = deadline
-        output = bytearray()
-        for chunk in self.chunks():
-            output += chunk
-            if max_bytes is not None and len(output) > max_bytes:
-                raise DiffTooLarge(f"The diff has more than {max_bytes} bytes.")
-        return bytes(output)
+        return b"".join(self.chunks(deadline))
 
     def read_lines(self, deadline: float, *, on_line: Callable[[str], None] | None) -> str:
         """Report each line as it comes, also where a carriage return ends it.

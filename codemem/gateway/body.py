@@ -82,5 +82,5 @@ def _too_large(maximum_bytes: int) -> BodyTooLarge:
     return BodyTooLarge(
         f"The body is over {maximum_bytes:,} bytes.",
         hint="Send less at once: files come in parts of whole lines, and diffs go to"
-        " POST /api/v1/reviews, which takes more.",
+        " POST /api/v1/reviews, which takes more; or name base and head instead of a diff.",
     )

@@ -3,10 +3,11 @@
 Who names the commit or the pull request that is reviewed has a record kept of it, which a rerun
 edits: its dismissals hold for every later push. What becomes of the comment is told afterwards:
 
-POST /reviews                   reviews a diff
+POST /reviews                   reviews a diff, or what head changed since it left base
 POST /reviews/<id>/posting      says what became of the comment
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final, Literal
@@ -27,9 +28,10 @@ from codemem.gateway.tool import Call, Result
 from codemem.gateway.tools.review import ReviewArguments, Reviewed, ReviewResult, review_of
 from graph.values import RefState, RepositoryValue
 from indexing.comment import comment_of
+from indexing.fitting import NOTHING, fit
 from indexing.posting import queries, services
 from indexing.posting.formats import code_quality_of, sarif_of
-from indexing.posting.text import ReviewText, text_of, with_omitted
+from indexing.posting.text import ReviewText, text_of, with_left_out
 from indexing.posting.values import Forge, Subject
 from indexing.remarks import NOTHING_DISMISSED, Dismissal, Remark, Ticks, remarks_of
 from indexing.values import Review
@@ -38,6 +40,10 @@ register({services.RemarkUnknown: ("not_found", 404)})
 
 _TOOL = tool.find_tool("review_diff")
 _NOBODY: Final = 0
+_FULL_SHA: Final = re.compile(r"[0-9a-f]{40,64}")
+# A diff in JSON is longer than it is: quotes, backslashes, line breaks count twice. Of what is
+# longer than a diff may be, the largest files are only named; above this nothing is read.
+_BODY_PER_DIFF: Final = 2
 _MOST_KEYS: Final = 200
 
 
@@ -56,7 +62,11 @@ class PostedArguments(ReviewArguments):
     """What CI says beside the diff, all of it optional."""
 
     head: str | None = Field(
-        None, pattern=r"^[0-9a-f]{40,64}$", description="The commit that the diff leads to."
+        None,
+        min_length=1,
+        max_length=1000,
+        description="The commit that the diff leads to, as its full sha; without a diff, the"
+        " commit or branch to review.",
     )
     pull_request: PullRequest | None = Field(None, description="What the diff is proposed in.")
     dismissed: list[str] = Field(
@@ -124,11 +134,12 @@ class Posted(BaseModel):
 
 
 def _review(call: Call, arguments: PostedArguments) -> PostedReview:
-    subject = _subject(arguments)
-    if subject is None:
+    head = _head_of_record(arguments)
+    if head is None:
         return _answer(_reviewed(call, arguments), arguments, NOTHING_DISMISSED)
     # What is posted is for everybody who reads the pull request: nobody's private memories.
     reviewed = _reviewed(replace(call, caller=_public(call.caller)), arguments)
+    subject = _subject(arguments, head_commit=reviewed.head or head)
     opened = services.open_review(
         repository_id=reviewed.place.repository.id,
         subject=subject,
@@ -200,7 +211,7 @@ def reviews_router() -> Router:
         _post,
         response={200: PostedReview, 404: ErrorView, 413: ErrorView, 422: ErrorView},
         operation_id="post_review",
-        summary="Review a diff",
+        summary="Review a diff, or the commits from base to head",
         description=_TOOL.description,
         openapi_extra={
             "requestBody": {
@@ -237,7 +248,11 @@ def note_posting(request: HttpRequest, review_id: UUID) -> Status[None]:
 
 
 def _post(request: HttpRequest) -> HttpResponse:
-    arguments = body.read_json(request, maximum_bytes=settings.MAXIMUM_DIFF_BYTES)
+    arguments = body.read_json(request, maximum_bytes=_BODY_PER_DIFF * settings.MAXIMUM_DIFF_BYTES)
+    # Here, before anything makes copies of what is not read anyhow.
+    if isinstance(arguments, dict) and isinstance(diff := arguments.get("diff"), str):
+        arguments["diff"] = fit(diff, limit=settings.MAXIMUM_DIFF_BYTES).text
+        del diff
     outcome = tool.run(_POSTED, arguments=arguments, call=call_of(request))
     return HttpResponse(
         outcome.text,
@@ -249,16 +264,23 @@ def _post(request: HttpRequest) -> HttpResponse:
 # --- Parts ----------------------------------------------------------------------------------------
 
 
-def _subject(arguments: PostedArguments) -> Subject | None:
+def _head_of_record(arguments: PostedArguments) -> str | None:
+    """Return what is said of the head, None when nothing is kept; raise ArgumentsInvalid."""
     if arguments.head is None:
         if arguments.pull_request is not None:
             raise ArgumentsInvalid("head: name the commit of the pull request that is reviewed.")
         return None
+    if arguments.diff is not None and not _FULL_SHA.fullmatch(arguments.head):
+        raise ArgumentsInvalid("head: beside a diff, name the commit by its full sha.")
+    return arguments.head
+
+
+def _subject(arguments: PostedArguments, *, head_commit: str) -> Subject:
     request = arguments.pull_request
     if request is None:
-        return Subject(head_commit=arguments.head)
+        return Subject(head_commit=head_commit)
     return Subject(
-        head_commit=arguments.head,
+        head_commit=head_commit,
         forge=Forge(request.forge),
         number=request.number,
         url=request.url,
@@ -271,22 +293,25 @@ def _public(caller: Caller) -> Caller:
 
 
 def _reviewed(call: Call, arguments: PostedArguments) -> Reviewed:
-    """Review the diff; what the job left out of it is among what was not seen."""
+    """Review the change; what the job left out of it is among what was not seen."""
     plain = arguments.model_dump(include=set(ReviewArguments.model_fields))
     reviewed = review_of(call, ReviewArguments.model_validate(plain))
-    return replace(reviewed, review=with_omitted(reviewed.review, arguments.omitted_files))
+    unnamed = arguments.omitted_files - reviewed.diff.files_left_out
+    return replace(
+        reviewed, review=with_left_out(reviewed.review, NOTHING, unnamed=max(0, unnamed))
+    )
 
 
 def _kept(reviewed: Reviewed, text: ReviewText, arguments: PostedArguments) -> services.Reviewed:
     review = reviewed.review
     return services.Reviewed(
         request={
-            "base": arguments.base,
+            "base": arguments.base or review.base_commit,
             "ref": reviewed.code.ref,
             "depth": arguments.depth,
             "budget_tokens": arguments.budget_tokens,
-            "diff_bytes": len(arguments.diff.encode("utf-8", "surrogatepass")),
-            "omitted_files": arguments.omitted_files,
+            "diff_bytes": len(reviewed.diff.text.encode("utf-8", "surrogatepass")),
+            "omitted_files": max(arguments.omitted_files, reviewed.diff.files_left_out),
         },
         answer=reviewed.result.model_dump(mode="json", exclude_none=True, by_alias=True),
         remarks=text.remarks,

@@ -74,9 +74,8 @@ def _run(options: argparse.Namespace, out: Printed) -> int:
             "There is no codemem token here. Jobs of forks get no secrets, so their pull requests"
             " are not reviewed by this job; the server can do it on webhooks."
         )
-    with tempfile.TemporaryFile() as content:
-        diff = make_diff(place, content)
-    if not diff.text.strip():
+    diff = _diff(place, out)
+    if diff.text is not None and not diff.text.strip():
         out.say("There are no changes to review.")
         return OK
     server = Server(options, place, diff)
@@ -85,8 +84,30 @@ def _run(options: argparse.Namespace, out: Printed) -> int:
     return _judge(answer, options, out)
 
 
+def _diff(place: Place, out: Printed) -> Diff:
+    """Return the diff; where this checkout cannot make it, the server is asked to by the shas."""
+    try:
+        with tempfile.TemporaryFile() as content:
+            diff = make_diff(place, content)
+    except CheckoutLacks as error:
+        out.say(f"{error} The server is asked to make the diff from its own copy.")
+        return Diff(text=None, omitted=(), base=place.base)
+    if diff.omitted:
+        named = ", ".join(diff.omitted[:5])
+        more = len(diff.omitted) - 5
+        out.say(
+            f"The change is above {DIFF_BYTES >> 20} MiB. Of the largest files only the names are"
+            f" sent: {named}{f' and {more} more' if more > 0 else ''}."
+        )
+    return diff
+
+
 class Unusable(Exception):
     """Nothing can be reviewed; the message says why, and what to do."""
+
+
+class CheckoutLacks(Unusable):
+    """The checkout has not what a diff takes."""
 
 
 class Printed:
@@ -107,7 +128,15 @@ class Printed:
     def clean(self, text: str) -> str:
         for secret in self._secrets:
             text = text.replace(secret, "***")
-        return _CONTROL.sub(" ", text).strip()[:1000]
+        return plain(text).strip()[:1000]
+
+
+def plain(text: str) -> str:
+    """Return text without what moves a terminal, and without GitHub's older mark of a command.
+
+    That one counts anywhere in a line, not only where it begins.
+    """
+    return _CONTROL.sub(" ", text).replace("##[", "# #[")
 
 
 # --- Where this runs ---------------------------------------------------------------------------
@@ -212,13 +241,18 @@ def _is_actions() -> bool:
 
 @dataclass(frozen=True)
 class Diff:
-    text: str
-    omitted_files: int
+    """What is sent: `omitted` are names of files without their content, the largest first."""
+
+    text: str | None
+    omitted: tuple[str, ...]
     base: str
 
 
 def make_diff(place: Place, content: IO[bytes], *, limit: int = DIFF_BYTES) -> Diff:
-    """Return what the head changes since it left the base; the largest files are left out first."""
+    """Return what the head changes since it left the base; of the largest files only the names.
+
+    Raise CheckoutLacks, or Unusable.
+    """
     base = _commit(place.base, "base")
     head = _commit(place.head, "head")
     _fetch_missing(base, head)
@@ -226,11 +260,14 @@ def make_diff(place: Place, content: IO[bytes], *, limit: int = DIFF_BYTES) -> D
     command = ["diff", "--no-color", "--no-ext-diff", "--no-textconv", "--full-index", "-M"]
     _write_git([*command, left_at, head, "--"], content)
     text, omitted = fit_diff(content, limit=limit)
-    return Diff(text=text, omitted_files=omitted, base=left_at)
+    return Diff(text=text, omitted=omitted, base=left_at)
 
 
-def fit_diff(content: IO[bytes], *, limit: int) -> tuple[str, int]:
-    """Return the diff, without its largest files if it is longer than `limit` as JSON."""
+def fit_diff(content: IO[bytes], *, limit: int) -> tuple[str, tuple[str, ...]]:
+    """Return the diff, and the files whose content it lacks if it is longer than `limit` as JSON.
+
+    Their headers stay, so that the server knows of them, and says so by the line below.
+    """
     sections = list(_sections(content))
     room, kept = limit, set()
     for number, (_start, _end, cost) in sorted(
@@ -240,12 +277,41 @@ def fit_diff(content: IO[bytes], *, limit: int) -> tuple[str, int]:
             break
         room -= cost
         kept.add(number)
-    parts = []
+    parts, names = [], []
+    room = limit // 4  # for headers
     for number, (start, end, _cost) in enumerate(sections):
+        content.seek(start)
         if number in kept:
-            content.seek(start)
             parts.append(content.read(end - start))
-    return b"".join(parts).decode("utf-8", "replace"), len(sections) - len(kept)
+            continue
+        header, name = _header_of(content, size=end - start)
+        names.append((start - end, name))
+        room -= len(header)
+        parts.append(header if room > 0 else b"")
+    text = b"".join(parts).decode("utf-8", "replace")
+    return text, tuple(name for _size, name in sorted(names))
+
+
+_HEADERS = tuple(
+    f"{name} ".encode()
+    for name in (
+        *("diff --git", "new file mode", "deleted file mode"),
+        *("rename from", "rename to", "copy from", "copy to"),
+    )
+)
+
+
+def _header_of(content: IO[bytes], *, size: int) -> tuple[bytes, str]:
+    """Return what a file's part of a diff begins with, and the name for a sentence."""
+    lines = []
+    while (line := content.readline(1 << 16)).startswith(_HEADERS) or line.startswith(
+        (b"similarity ", b"dissimilarity ", b"old mode ", b"new mode ", b"index ")
+    ):
+        if line.startswith(_HEADERS):
+            lines.append(line)
+    first = lines[0].decode("utf-8", "replace").strip() if lines else ""
+    name = _CONTROL.sub(" ", first.rpartition(' "b/' if first.endswith('"') else " b/")[2])[:200]
+    return b"".join([*lines, f"codemem-left-out: {size} bytes of {name}\n".encode()]), name
 
 
 def _sections(content: IO[bytes]) -> Iterator[tuple[int, int, int]]:
@@ -282,7 +348,7 @@ def _fetch_missing(base: str, head: str) -> None:
             return
     for sha in (base, head):
         if not _git("cat-file", "-t", sha, may_fail=True).strip():
-            raise Unusable(
+            raise CheckoutLacks(
                 f"This checkout lacks the commit {sha[:12]} and could not fetch it."
                 " Check out with fetch-depth: 0 (GitLab: GIT_DEPTH: 0)."
             )
@@ -293,9 +359,12 @@ _GIT = ("git", "-c", "safe.directory=*", "-c", "core.quotePath=true")
 
 
 def _git(*arguments: str, may_fail: bool = False) -> str:
-    done = subprocess.run(
-        [*_GIT, *arguments], capture_output=True, env=_git_environment(), check=False
-    )
+    try:
+        done = subprocess.run(
+            [*_GIT, *arguments], capture_output=True, env=_git_environment(), check=False
+        )
+    except FileNotFoundError:
+        raise CheckoutLacks("There is no Git in this job's image.") from None
     if done.returncode and not may_fail:
         raise Unusable(f"git {arguments[0]} failed: {done.stderr.decode('utf-8', 'replace')}")
     return "" if done.returncode else done.stdout.decode("utf-8", "replace")
@@ -455,12 +524,13 @@ class Server:
         namespace, _, name = options.repository.rpartition("/")
         self._place, self._head = place, place.head
         self._payload: dict[str, Any] = {
-            "diff": diff.text,
             "base": diff.base,
             "head": place.head,
-            "omitted_files": diff.omitted_files,
+            "omitted_files": len(diff.omitted),
             "formats": ["sarif", "code_quality"],
         }
+        if diff.text is not None:
+            self._payload["diff"] = diff.text
         if name:
             self._payload["repository"] = name
         if namespace:
@@ -518,14 +588,14 @@ class Server:
 
     def _shrink(self) -> bool:
         """Leave out the larger half of the diff; False when nothing is left to leave out."""
-        content = self._payload["diff"].encode()
+        content = self._payload.get("diff", "").encode()
         if len(content) < 10_000:  # noqa: PLR2004
             return False
         with tempfile.TemporaryFile() as file:
             file.write(content)
             text, omitted = fit_diff(file, limit=len(content) // 2)
         self._payload["diff"] = text
-        self._payload["omitted_files"] += omitted
+        self._payload["omitted_files"] += len(omitted)
         return bool(text)
 
 
@@ -579,6 +649,7 @@ class Refused(Exception):
         said = found.get("message") or found.get("error") if isinstance(found, dict) else ""
         super().__init__(f"the git host answered {answer.status}: {said or 'no reason given'}")
         self.status = answer.status
+        self.is_busy = _may_help(answer)
 
 
 def ticks_in(body: str) -> Ticks:
@@ -638,6 +709,12 @@ def _write(forge: Forge, found: Comment | None, answer: Mapping[str, Any]) -> Ou
 
 
 def _without_comment(error: Refused, place: Place, out: Printed) -> Outcome:
+    if error.is_busy:
+        out.caution(
+            f"The comment could not be written now, and this job waits no longer: {error}."
+            " The summary says it all; the next push tries again."
+        )
+        return Outcome("failed", error=out.clean(str(error)))
     if error.status in {401, 403, 404}:
         why = "it comes from a fork" if place.is_fork else "its token lacks the right"
         out.say(f"This job may not comment ({why}), so the summary is all there is.")
@@ -834,7 +911,7 @@ def _summarize(markdown: str, outcome: Outcome | None) -> None:
             file.write(text.encode()[:SUMMARY_BYTES].decode("utf-8", "ignore") + "\n")
     elif outcome is None or outcome.posting != "posted":
         # No line of it begins as a command to the runner would.
-        print("\n".join(f"  | {line}" for line in text.splitlines()), flush=True)
+        print("\n".join(f"  | {plain(line)}" for line in text.splitlines()), flush=True)
 
 
 def _output(values: Mapping[str, str]) -> None:

@@ -5,7 +5,6 @@ that comes twice, or a message that a dead worker held, is one comment; a push t
 takes the row back, and what was computed for the commit before it is not posted.
 """
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -22,8 +21,8 @@ from graph import queries as graph
 from graph.values import RefState, RepositoryValue
 from indexing.comment import ticks_in
 from indexing.diffs import DiffTooLarge
-from indexing.git import GitError, Mirror, RefUnknown
-from indexing.mirrors import SourceRefused, mirror_path, refuse_foreign_path
+from indexing.git import GitError, Mirror
+from indexing.mirrors import SourceRefused, mirror_path
 from indexing.models import ForgeConnection, ReviewRecord
 from indexing.posting import services
 from indexing.posting.events import PullRequestEvent, Wish
@@ -36,8 +35,9 @@ from indexing.posting.forges import (
     TokenUnset,
     read_token,
 )
-from indexing.posting.text import text_of, with_omitted
+from indexing.posting.text import text_of, with_left_out
 from indexing.posting.values import Forge, Subject
+from indexing.ranges import CommitUnknown, NoCommonCommit, Range, read_range
 from indexing.remarks import Ticks
 from indexing.review import review_diff
 from indexing.sides import Limits
@@ -124,9 +124,9 @@ def deliver(*, record_id: UUID, now: datetime) -> None:
         written = _Delivery.of(record, now=now).write()
     except (_Waits, ForgeBusy) as error:
         _try_again(record, error, until=getattr(error, "until", None), now=now)
-    except (ForgeRefused, TokenUnset, SourceRefused, DiffTooLarge) as error:
+    except (ForgeRefused, TokenUnset, SourceRefused, NoCommonCommit, DiffTooLarge) as error:
         _end(record, Posting.FAILED, now=now, error=str(error))
-    except GitError as error:
+    except (CommitUnknown, GitError) as error:
         _try_again(record, error, until=None, now=now)
     else:
         _end(record, written.posting, now=now, comment=written.comment)
@@ -147,14 +147,12 @@ class _Delivery:
     namespace: str
     state: RefState
     host: PullRequest
-    diff: str
-    omitted_files: int
-    base: str
+    change: Range
     now: datetime
 
     @classmethod
     def of(cls, record: ReviewRecord, *, now: datetime) -> "_Delivery":
-        """Gather what a review takes; raise _Waits, TokenUnset, ForgeRefused or GitError."""
+        """Gather what a review takes; raise _Waits, TokenUnset, or as `_change_of` does."""
         row = ForgeConnection.objects.filter(repository=record.repository, is_active=True).first()
         if row is None or record.number is None:
             raise ForgeRefused("This repository is not connected to its git host any more.")
@@ -162,14 +160,10 @@ class _Delivery:
         state = graph.get_ref_state(repository_id=record.repository_id, ref=None)
         if not state.is_indexed:
             raise _Waits("The repository is not indexed yet.")
-        mirror = _mirror_with(record)
-        base = _base_of(record, mirror, state)
-        diff, omitted = _within(
-            mirror.diff(base, record.head_commit), limit=settings.MAXIMUM_DIFF_BYTES
-        )
+        repository = graph.get_repository(repository_id=record.repository_id)
         return cls(
             record=record,
-            repository=graph.get_repository(repository_id=record.repository_id),
+            repository=repository,
             namespace=record.repository.namespace.name,
             state=state,
             host=PullRequest(
@@ -183,9 +177,7 @@ class _Delivery:
                 token=token,
                 now=now,
             ),
-            diff=diff,
-            omitted_files=omitted,
-            base=base,
+            change=_change_of(record, repository),
             now=now,
         )
 
@@ -238,18 +230,18 @@ class _Delivery:
             repository=self.repository,
             ref_state=self.state,
             caller=_everybody(self.repository.namespace_id, self.namespace),
-            diff=self.diff,
-            base=self.base,
+            diff=self.change.diff.text,
+            base=self.change.base,
             depth=_DEPTH,
             budget_tokens=_BUDGET_TOKENS,
             now=self.now,
             limits=Limits(
-                diff_bytes=settings.MAXIMUM_DIFF_BYTES,
+                diff_bytes=2 * settings.MAXIMUM_DIFF_BYTES,
                 file_bytes=settings.MAXIMUM_FILE_BYTES,
                 processes=settings.EXTRACTION_PROCESSES,
             ),
         )
-        return with_omitted(found, self.omitted_files)
+        return with_left_out(found, self.change.diff)
 
     def _text(self, review: Review, ticks: Ticks) -> tuple[str, bool]:
         """Return the comment to write, and whether it says nothing; keep the review.
@@ -288,12 +280,12 @@ class _Delivery:
             head_commit=self.record.head_commit,
             reviewed=services.Reviewed(
                 request={
-                    "base": self.base,
+                    "base": self.change.base,
                     "ref": self.state.ref,
                     "depth": _DEPTH,
                     "budget_tokens": _BUDGET_TOKENS,
-                    "diff_bytes": len(self.diff),
-                    "omitted_files": self.omitted_files,
+                    "diff_bytes": len(self.change.diff.text),
+                    "omitted_files": self.change.diff.files_left_out,
                 },
                 answer=_answers["of"](review, self.repository, self.namespace, self.state),
                 remarks=text.remarks,
@@ -332,42 +324,20 @@ def _record(
     return rows.get(repository_id=repository_id, subject=subject.key)
 
 
-def _mirror_with(record: ReviewRecord) -> Mirror:
-    """Return the mirror, with the pull request's head fetched if no branch led to it."""
-    url = record.repository.url
-    refuse_foreign_path(url)
-    mirror = Mirror.create(mirror_path(record.repository_id))
-    seconds = settings.FETCH_TIMEOUT_SECONDS
-    mirror.fetch_commit(url, record.head_commit, timeout_seconds=seconds)
-    return mirror
+def _change_of(record: ReviewRecord, repository: RepositoryValue) -> Range:
+    """Return what the pull request changes; commits that no branch led to are fetched.
 
-
-def _base_of(record: ReviewRecord, mirror: Mirror, state: RefState) -> str:
-    """Return where the head left its base; a base that is not here is fetched."""
-    base = str(record.request.get("base") or "") or state.ref
-    try:
-        commit = mirror.resolve(base)
-    except RefUnknown:
-        mirror.fetch_commit(
-            record.repository.url, base, timeout_seconds=settings.FETCH_TIMEOUT_SECONDS
-        )
-        commit = base
-    left_at = mirror.merge_base(commit, record.head_commit)
-    if left_at is None:
-        raise ForgeRefused("The pull request shares no commit with its base.")
-    return left_at
-
-
-def _within(diff: str, *, limit: int) -> tuple[str, int]:
-    """Return a diff, without its largest files if it is too long, and how many those are."""
-    files = re.split(r"(?m)^(?=diff --git )", diff)
-    room, kept = limit, set()
-    for place in sorted(range(len(files)), key=lambda place: len(files[place])):
-        room -= len(files[place].encode("utf-8", "surrogatepass"))
-        if room < 0:
-            break
-        kept.add(place)
-    return "".join(files[place] for place in sorted(kept)), len(files) - len(kept)
+    Raises as `read_range` does.
+    """
+    # A worker of another host may have indexed it.
+    Mirror.create(mirror_path(repository.id))
+    return read_range(
+        repository=repository,
+        base=str(record.request.get("base") or "") or repository.default_branch,
+        head=record.head_commit,
+        diff_bytes=settings.MAXIMUM_DIFF_BYTES,
+        fetch_seconds=settings.FETCH_TIMEOUT_SECONDS,
+    )
 
 
 def _everybody(namespace_id: UUID, name: str) -> Caller:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from indexing.comment import is_quiet, posted_comment_of, quiet_comment_of
+from indexing.fitting import Fitted, sentences_of
 from indexing.remarks import Dismissal, Remark, remarks_of
 from indexing.values import Listing, Review
 
@@ -54,10 +55,15 @@ def text_of(
     )
 
 
-def with_omitted(review: Review, files: int) -> Review:
-    """Return a review that says first of what it did not see how many files were left out."""
-    if not files:
-        return review
-    counted = f"{files:,} file{'s' * (files > 1)}"
-    note = f"The change is too large to read whole: {counted} left out, the largest first."
-    return replace(review, notes=(note, *review.notes))
+def with_left_out(review: Review, diff: Fitted, *, unnamed: int = 0) -> Review:
+    """Return a review that says first which part of the change it did not read.
+
+    `unnamed` files were left out by who sent the diff, without a word of which.
+    """
+    said = sentences_of(diff)
+    if unnamed:
+        counted = f"{unnamed:,} file{'s' * (unnamed > 1)}"
+        said.append(
+            f"The change is too large to read whole: {counted} left out, the largest first."
+        )
+    return replace(review, notes=(*said, *review.notes)) if said else review

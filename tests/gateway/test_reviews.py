@@ -155,7 +155,7 @@ def test_a_diff_too_large_for_a_tool_call_is_reviewed_here(diff, reader, setting
 
 
 def test_a_body_above_the_limit_is_refused(diff, reader, settings):
-    settings.MAXIMUM_DIFF_BYTES = len(diff)
+    settings.MAXIMUM_DIFF_BYTES = len(diff) // 2
 
     response = review(token_of(reader), {"diff": diff, **PLACE})
 

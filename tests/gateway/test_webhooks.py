@@ -157,6 +157,15 @@ def test_a_pull_request_that_is_not_signed_is_not_reviewed(client, repository, r
     assert not ReviewRecord.objects.exists()
 
 
+def test_a_delivery_of_50_mb_is_refused_unread(client, repository, sent):
+    answer = deliver(client, repository, "github", {**PUSH, "commits": "x" * 50_000_000})
+
+    assert (answer.status_code, answer.json()["error"]["code"]) == (413, "body_too_large")
+    assert sent == []
+    assert not IndexRun.objects.exists()
+    assert deliver(client, repository, "github", PUSH).status_code == 202
+
+
 def test_a_repository_that_is_not_connected_gets_no_reviews(client, repository, reviews):
     answer = deliver(client, repository, "github", of_actions())
 

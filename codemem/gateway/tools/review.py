@@ -1,10 +1,11 @@
 """The tool that reviews a diff; `codemem.gateway.reviews` serves it with Markdown as well."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Final, Self
 from uuid import UUID
 
 from django.conf import settings
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from codemem.accounts.values import Action
 from codemem.gateway import scope as scopes
@@ -13,10 +14,15 @@ from codemem.gateway.errors import register
 from codemem.gateway.tool import Call, CodeArguments, Result, Toolset, tool
 from codemem.gateway.views import CodeResult, NodeView
 from graph.impact import Risk
+from graph.values import RepositoryValue
 from indexing import review
 from indexing.crossing.values import AffectedRepository, AffectedService, Elsewhere
 from indexing.diffs import DiffTooLarge, NotADiff
+from indexing.fitting import NOTHING, Fitted, fit
+from indexing.mirrors import SourceRefused
 from indexing.owners import Owner
+from indexing.posting.text import with_left_out
+from indexing.ranges import CommitUnknown, MirrorMissing, NoCommonCommit, distance_of, read_range
 from indexing.risk.model import NOTE
 from indexing.sides import Limits
 from indexing.values import (
@@ -30,7 +36,19 @@ from indexing.values import (
     Use,
 )
 
-register({NotADiff: ("not_a_diff", 422), DiffTooLarge: ("diff_too_large", 413)})
+register(
+    {
+        NotADiff: ("not_a_diff", 422),
+        DiffTooLarge: ("diff_too_large", 413),
+        CommitUnknown: ("commit_unknown", 422),
+        MirrorMissing: ("commit_unknown", 422),
+        NoCommonCommit: ("no_common_commit", 422),
+        SourceRefused: ("commit_unknown", 422),
+    }
+)
+
+# Somebody waits meanwhile; a fetch of an index run may take much longer.
+_FETCH_SECONDS: Final = 30.0
 
 _LISTINGS = (
     "files",
@@ -48,9 +66,17 @@ _LISTINGS = (
 
 
 class ReviewArguments(CodeArguments):
-    diff: str = Field(description="A unified or Git diff, from base to head.")
+    diff: str | None = Field(
+        None, description="A unified or Git diff, from base to head; or name head instead."
+    )
     base: str | None = Field(
-        None, max_length=1000, description="Commit, branch or tag that the diff starts from."
+        None, max_length=1000, description="Commit, branch or tag that the change starts from."
+    )
+    head: str | None = Field(
+        None,
+        min_length=1,
+        max_length=1000,
+        description="Instead of diff: the commit (fetched if need be) or branch to review.",
     )
     depth: int = Field(
         2,
@@ -61,6 +87,12 @@ class ReviewArguments(CodeArguments):
     budget_tokens: int = Field(
         4_000, ge=500, le=50_000, description="About how long the answer may be."
     )
+
+    @model_validator(mode="after")
+    def _has_a_change(self) -> Self:
+        if self.diff is None and self.head is None:
+            raise ValueError("send a diff, or name the head to review (and its base)")
+        return self
 
 
 class RiskPartView(Result):
@@ -209,6 +241,7 @@ class MissingView(Result):
 
 class ReviewResult(CodeResult):
     base_commit: str | None = None
+    head_commit: str | None = Field(None, description="If the server made the diff.")
     risk: RiskView
     changed_symbols: list[ChangedSymbolView]
     containing: list[str] | None = Field(None, description="Around what changed.")
@@ -234,11 +267,16 @@ class ReviewResult(CodeResult):
 
 @dataclass(frozen=True, slots=True)
 class Reviewed:
-    """A review, for whom it holds, and how a tool answers it."""
+    """A review, for whom it holds, and how a tool answers it.
+
+    `diff` is what was read; `head` the commit that it leads to, if the server made it.
+    """
 
     review: Review
     place: scopes.RepositoryScope
     code: scopes.CodeEcho
+    diff: Fitted = NOTHING
+    head: str | None = None
 
     @property
     def name(self) -> str:
@@ -246,7 +284,8 @@ class Reviewed:
 
     @property
     def result(self) -> ReviewResult:
-        return _result(self.review, self.place, self.code)
+        found = _result(self.review, self.place, self.code)
+        return found.model_copy(update={"head_commit": self.head}) if self.head else found
 
 
 @tool(Toolset.REVIEW, reads_only=True, core=("diff", "base"))
@@ -260,28 +299,60 @@ def review_diff(call: Call, arguments: ReviewArguments) -> ReviewResult:
 
 
 def review_of(call: Call, arguments: ReviewArguments) -> Reviewed:
-    """Review the diff in the scope of the call."""
+    """Review the diff, or what head changed since it left base, in the scope of the call."""
     place = scopes.repository_to_read(call, arguments, Action.RUN_REVIEW)
     state, code = scopes.ref_to_read(call, arguments, place.repository)
+    change = _change(arguments, place.repository)
     found = review.review_diff(
         repository=place.repository,
         ref_state=state,
         caller=call.caller,
-        diff=arguments.diff,
-        base=arguments.base,
+        diff=change.diff.text,
+        base=change.base,
         depth=arguments.depth,
         budget_tokens=arguments.budget_tokens,
         now=call.now,
         limits=Limits(
-            diff_bytes=settings.MAXIMUM_DIFF_BYTES,
+            # The headers of what was left out come on top.
+            diff_bytes=2 * settings.MAXIMUM_DIFF_BYTES,
             file_bytes=settings.MAXIMUM_FILE_BYTES,
             processes=settings.EXTRACTION_PROCESSES,
         ),
     )
-    return Reviewed(found, place, code)
+    if change.head:
+        away = distance_of(
+            change.head, repository=place.repository, indexed_commit=found.indexed_commit
+        )
+        found = replace(found, notes=(*found.notes, *away))
+    return Reviewed(with_left_out(found, change.diff), place, code, change.diff, change.head)
 
 
 # --- Parts ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """What is reviewed; `head` is known where the server made the diff."""
+
+    diff: Fitted
+    base: str | None
+    head: str | None = None
+
+
+def _change(arguments: ReviewArguments, repository: RepositoryValue) -> _Change:
+    if arguments.diff is not None:
+        return _Change(fit(arguments.diff, limit=settings.MAXIMUM_DIFF_BYTES), arguments.base)
+    assert arguments.head is not None
+    found = read_range(
+        repository=repository,
+        base=arguments.base or repository.default_branch,
+        head=arguments.head,
+        diff_bytes=settings.MAXIMUM_DIFF_BYTES,
+        fetch_seconds=_FETCH_SECONDS,
+    )
+    return _Change(found.diff, found.base, found.head)
+
+
 def _result(found: Review, place: scopes.RepositoryScope, code: scopes.CodeEcho) -> ReviewResult:
     listings = {name: getattr(found, name) for name in _LISTINGS}
     return ReviewResult(
