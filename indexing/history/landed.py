@@ -3,14 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
 from uuid import UUID
 
 from graph.models import SourceFile
 from graph.queries.history import LandedChange, landed_at, landed_changes, newest_landed
 from indexing.git import GitError, Mirror
-
-_MOST_COMMITS: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,5 +44,5 @@ def landed_by(
 @lru_cache(maxsize=1)
 def _read(repository_id: UUID, _newest: tuple[int, int]) -> Landed:
     keys = SourceFile.objects.filter(repository_id=repository_id).values_list("path", "pk")
-    changes = landed_changes(repository_id=repository_id, limit=_MOST_COMMITS, with_symbols=False)
+    changes = landed_changes(repository_id=repository_id, with_symbols=False)
     return Landed(changes, dict(keys))
