@@ -24,7 +24,6 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import url_has_allowed_host_and_scheme
-from django.views.decorators.http import require_http_methods
 from redis import RedisError
 
 from codemem.accounts.services import caller_of_user
@@ -207,25 +206,38 @@ View = Callable[..., HttpResponse]
 
 def page(view: View, *, to: Action | None = None) -> View:
     """Wrap a view that shows something: `view(visit, ...)`; `to` is what one must be allowed."""
-    return require_http_methods(["GET", "HEAD"])(_visited(view, to=to))
+    return _taking(_visited(view, to=to), "GET", "HEAD")
 
 
 def act(view: View, *, to: Action | None = None) -> View:
     """Wrap a view that changes something: POST only, a refusal is told on the page before."""
-    return require_http_methods(["POST"])(_visited(view, to=to))
+    return _taking(_visited(view, to=to), "POST")
 
 
 def form(view: View, *, to: Action | None = None) -> View:
     """Wrap a view that shows a form and takes it."""
-    return require_http_methods(["GET", "HEAD", "POST"])(_visited(view, to=to))
+    return _taking(_visited(view, to=to), "GET", "HEAD", "POST")
+
+
+def _taking(view: View, *methods: str) -> View:
+    @wraps(view)
+    def taken(request: HttpRequest, **arguments: Any) -> HttpResponse:
+        if request.method in methods:
+            return view(request, **arguments)
+        sentence = "This address takes what a page sends, and shows nothing by itself."
+        answer = trouble(405, "Nothing to see here", sentence)
+        answer["Allow"] = ", ".join(methods)
+        return answer
+
+    return taken
 
 
 def _visited(view: View, *, to: Action | None) -> View:
     @wraps(view)
     def visited(request: HttpRequest, **arguments: Any) -> HttpResponse:
-        if isinstance(request.user, AnonymousUser):
-            return _to_sign_in(request)
         try:
+            if isinstance(request.user, AnonymousUser):
+                return _to_sign_in(request)
             visit = _visit(request, arguments)
             if to is not None:
                 visit.require(to)
@@ -293,8 +305,9 @@ def _told(request: HttpRequest, error: Exception) -> HttpResponse | None:
         return HttpResponseRedirect(_referrer(request) or reverse("console:dashboard"))
     if isinstance(error, OperationalError | InterfaceError | RedisError):
         log.warning("console_without_service", reason=type(error).__name__)
+        part = "Redis" if isinstance(error, RedisError) else "The database"
         sentence = "The server recovers by itself: reload in a moment."
-        return trouble(503, "The database does not answer", sentence)
+        return trouble(503, f"{part} does not answer", sentence)
     return None
 
 
@@ -305,21 +318,35 @@ def trouble(status: int, title: str, sentence: str) -> HttpResponse:
 
 
 def _to_sign_in(request: HttpRequest) -> HttpResponse:
-    address = f"{reverse('console:sign-in')}?{urlencode({'next': request.get_full_path()})}"
-    if "HX-Request" in request.headers:
+    """Lead to the door, and from there to the page that was asked for or that a form was on."""
+    is_fragment = "HX-Request" in request.headers
+    if is_fragment or request.method == "POST":
+        parameters = {"next": _came_from(request) or reverse("console:dashboard")}
+    else:
+        parameters = {"next": request.get_full_path()}
+    if request.method == "POST":
+        parameters["lost"] = "yes"
+    address = f"{reverse('console:sign-in')}?{urlencode(parameters)}"
+    if is_fragment:
         # A redirect would put the form for signing in where the fragment belongs.
-        return HttpResponse(status=401, headers={"HX-Redirect": reverse("console:sign-in")})
+        return HttpResponse(status=401, headers={"HX-Redirect": address})
     return HttpResponseRedirect(address)
 
 
-def _referrer(request: HttpRequest) -> str | None:
-    """Return the path of the console's page that a form was sent from."""
+def _came_from(request: HttpRequest) -> str | None:
+    """Return the path of the console's page that a request was sent from."""
     came_from = request.headers.get("Referer", "")
     if not is_ours(request, came_from):
         return None
     parts = urlsplit(came_from)
     path = f"{parts.path}?{parts.query}" if parts.query else parts.path
-    return path if parts.path.startswith("/console") and parts.path != request.path else None
+    return path if parts.path.startswith("/console") else None
+
+
+def _referrer(request: HttpRequest) -> str | None:
+    """Return the page before, which a refused form is told on; never the form's own address."""
+    path = _came_from(request)
+    return path if path is not None and urlsplit(path).path != request.path else None
 
 
 def is_ours(request: HttpRequest, address: str) -> bool:

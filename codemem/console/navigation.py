@@ -146,10 +146,10 @@ def _leads(entry: Entry, page: str) -> bool:
 _BELOW: Final[Mapping[str, tuple[str, ...]]] = {
     "memories": (
         *("memory", "memory-edit", "memory-new", "memory-split", "memory-merge"),
-        *("memory-timeline", "consolidation", "consolidation-run"),
+        *("memory-erase", "memory-timeline", "consolidation", "consolidation-run"),
     ),
     "sessions": ("session", "failures"),
-    "handoffs": ("work",),
+    "handoffs": ("handoff-new", "work"),
     "reviews": ("review",),
     "symbols": ("symbol", "file"),
     "history": ("history-past", "history-drift"),

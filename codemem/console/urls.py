@@ -62,6 +62,9 @@ urlpatterns = [
         f"{_N}/memories/<uuid:memory_id>/split", form(memory.split, to=_READ), name="memory-split"
     ),
     path(f"{_N}/memories/<uuid:memory_id>/mark", act(memory.mark, to=_READ), name="memory-mark"),
+    path(
+        f"{_N}/memories/<uuid:memory_id>/erase", form(memory.erase, to=_READ), name="memory-erase"
+    ),
     path(f"{_N}/queue", form(queue.index, to=_READ), name="queue"),
     path(f"{_N}/consolidation", form(consolidation.index, to=_READ), name="consolidation"),
     path(
@@ -83,6 +86,7 @@ urlpatterns = [
     path(f"{_N}/sessions/<uuid:session_id>", page(sessions.show, to=_READ), name="session"),
     path(f"{_N}/sessions/<uuid:session_id>/end", act(sessions.end, to=_READ), name="session-end"),
     path(f"{_N}/handoffs", page(handoffs.index, to=_READ), name="handoffs"),
+    path(f"{_N}/handoffs/new", form(handoffs.new, to=_READ), name="handoff-new"),
     path(f"{_N}/handoffs/<uuid:handoff_id>", act(handoffs.change, to=_READ), name="handoff-change"),
     path(f"{_N}/work", form(handoffs.work, to=_READ), name="work"),
     path(f"{_N}/work/<uuid:item_id>", act(handoffs.change_work, to=_READ), name="work-change"),

@@ -15,6 +15,7 @@ from codemem.accounts.services import caller_of_user
 from codemem.accounts.values import TokenKind
 from graph import services as graph
 from graph.models import Repository
+from indexing import erasure
 from indexing.history import backfill
 from indexing.models import IndexRun
 from memory.baton import Baton
@@ -43,6 +44,14 @@ class Demo:
     memories: tuple[UUID, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ids:
+    """What the addresses of single things name."""
+
+    erasure: UUID
+    run: UUID
+
+
 def make_demo(folder: Path) -> Demo:
     owner = factories.make_user("ada", password=PASSWORD)
     maintainer, reader = factories.make_user("grace"), factories.make_user("linus")
@@ -66,6 +75,21 @@ def make_demo(folder: Path) -> Demo:
         broken=_broken(namespace, owner),
         memories=memories,
     )
+
+
+def ids_of(demo: Demo) -> Ids:
+    """Return what else there is an address for: a deletion, and a run that failed."""
+    now = timezone.now()
+    gone = factories.make_namespace("gone", owner=demo.owner)
+    receipt = erasure.request_erasure(
+        caller=caller_of_user(user=demo.owner),
+        namespace_id=gone.pk,
+        confirm="gone",
+        grace=timedelta(hours=24),
+        now=now,
+    )
+    run = IndexRun.objects.filter(repository=demo.broken).latest("pk")
+    return Ids(erasure=receipt.id, run=run.pk)
 
 
 def _indexed(namespace: Namespace, folder: Path, owner: User) -> Repository:

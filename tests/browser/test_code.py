@@ -1,26 +1,11 @@
 """The code in a browser: the picture by pointer and by keys, its table, symbols, time, insights."""
 
 import pytest
-from django.utils import timezone
-
-from graph import services as graph
-from indexing.findings import analysis
-from tests.browser.conftest import in_database
 
 SHOP = "/console/n/acme/r/shop"
 
 
-@pytest.fixture(scope="module", autouse=True)
-def laid_out(demo, django_db_blocker):
-    """Have the shop drawn and analyzed, as workers would after its push."""
-    repository_id = demo.repository.pk
-
-    def work():
-        graph.lay_out_repository(repository_id=repository_id)
-        analysis.analyze(repository_id=repository_id, now=timezone.now())
-
-    with django_db_blocker.unblock():
-        in_database(work)
+pytestmark = pytest.mark.usefixtures("laid_out")
 
 
 def drawn(page):

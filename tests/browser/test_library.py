@@ -1,20 +1,6 @@
 """Memories, the queue, sessions and reviews, walked as a person would."""
 
-import pytest
-
-from tests.browser.conftest import in_database
-from tests.console.library import tell
-
 HERE = "/console/n/acme"
-
-
-@pytest.fixture(scope="module")
-def told(demo, django_db_blocker):
-    """Return one of everything, the owner's own, with text that wants to be more than text."""
-    with django_db_blocker.unblock():
-        return in_database(
-            lambda: tell(demo.namespace, demo.repository, demo.owner, demo.maintainer)
-        )
 
 
 def test_memories_are_listed_searched_and_explained(page, told, looks_right):

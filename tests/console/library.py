@@ -24,6 +24,12 @@ HOSTILE = (
     "<script>alert(1)</script> <img src=x onerror=alert(2)> [here](javascript:alert(3))"
     ' "><b>bold</b> {{ 7|add:7 }} **stars**'
 )
+LONG = "Unbroken" + "x" * 9_900 + "\N{PARTY POPPER}" * 40
+# Turned around by RIGHT-TO-LEFT OVERRIDE, and never turned back.
+TURNED = (
+    "invoice\N{RIGHT-TO-LEFT OVERRIDE}fdp.exe \N{HEBREW LETTER ALEF}\N{HEBREW LETTER BET}"
+    " \N{GRINNING FACE} "
+)
 PRIVATE = "Walter alone knows that the vault is blue."
 SESSION = "Walter's quiet session about the ledger"
 KEY = "0123456789ab"
@@ -100,6 +106,58 @@ def tell(namespace: Namespace, repository: Repository, writer: User, maintainer:
     )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extremes:
+    """Where text stands that is as long, or as strange, as it may be."""
+
+    memory: UUID
+    session: UUID
+    review: UUID
+
+
+def extremes(
+    namespace: Namespace, repository: Repository, writer: User, *, number: int = 0
+) -> Extremes:
+    """Make one of each of what has a text, with text that layouts do not like."""
+    now = timezone.now()
+    memory = _store(namespace, writer, f"{LONG}{number}", rationale=TURNED, tags=["x" * 60])
+    _propose(namespace, memory, TURNED)
+    write_handoff(
+        caller=factories.caller_of(writer),
+        namespace_id=namespace.pk,
+        baton=Baton(summary=LONG[:8_000], next_steps=(TURNED,), files=("d/" * 400 + "f.py",)),
+        now=now,
+    )
+    open_item(
+        caller=factories.caller_of(writer),
+        namespace_id=namespace.pk,
+        texts=WorkTexts(title=TURNED[:200], goal=LONG[:900]),
+        now=now,
+    )
+    session = _session(
+        namespace, repository, writer, LONG, is_shared=True, client=f"extreme-{number}"
+    )
+    review = ReviewRecord.objects.create(
+        repository=repository,
+        subject=f"github:{8 + number}",
+        forge="github",
+        number=8 + number,
+        title=(TURNED + LONG)[:300],
+        head_commit="c" * 40,
+        base_commit="b" * 40,
+        request={"ref": "main"},
+        answer=ANSWER,
+        remarks=[],
+        risk_level="low",
+        risk_score=1.0,
+        pushes=[],
+        runs=1,
+        created_at=now,
+        reviewed_at=now,
+    )
+    return Extremes(memory=memory, session=session, review=review.pk)
+
+
 def _store(namespace: Namespace, writer: User, content: str, **changes: Any) -> UUID:
     outcome = store_memory(
         caller=factories.caller_of(writer),
@@ -128,7 +186,13 @@ def _propose(namespace: Namespace, memory_id: UUID, reason: str) -> UUID:
 
 
 def _session(
-    namespace: Namespace, repository: Repository, user: User, title: str, *, is_shared: bool
+    namespace: Namespace,
+    repository: Repository,
+    user: User,
+    title: str,
+    *,
+    is_shared: bool,
+    client: str = "session",
 ) -> UUID:
     now = timezone.now()
     session = Session.objects.create(
@@ -136,7 +200,7 @@ def _session(
         repository=repository,
         user=user,
         agent="claude-code",
-        client_session_id=f"session-{is_shared}",
+        client_session_id=f"{client}-{is_shared}",
         title=title[:200],
         is_shared=is_shared,
         started_at=now - timedelta(hours=1),
@@ -158,7 +222,7 @@ def _session(
             paths=["src/money.py"] if is_failure else [],
             content=content,
             is_failure=is_failure,
-            tokens=" ".join(content.lower().split()),
+            tokens=" ".join(word[:50] for word in content.lower().split()),
             happened_at=now,
             received_at=now,
         )

@@ -6,9 +6,12 @@ The writer, walter, made it all; what is private is his. The owner is no excepti
 import pytest
 from django.urls import reverse
 
-from codemem.accounts.models import AuditEvent
+from codemem.accounts.models import AuditEvent, Membership
+from codemem.accounts.values import Role
+from codemem.console.urls import urlpatterns
 from indexing.models import ReviewRecord
 from memory.models import Handoff, Memory, ReviewItem, WorkItem
+from tests import factories
 from tests.console.conftest import signed_in
 from tests.console.library import HOSTILE, KEY, PRIVATE, SESSION, tell
 
@@ -255,6 +258,94 @@ def test_a_handoff_is_claimed_once_and_given_back(told, as_maintainer, as_writer
     assert Handoff.objects.get(pk=told.handoff).state == "offered"
 
 
+def test_a_handoff_is_written_to_oneself_a_colleague_or_all(told, as_writer, as_owner, as_reader):
+    where = address("handoff-new")
+    typed = {"summary": f"The vault opens. {SECRET}", "next_steps": "Close it.\nLock it."}
+    said = as_writer.post(where, typed, follow=True).content.decode()
+    assert "offered to your next session" in said
+    assert "Secrets taken out: 1" in said
+    own = Handoff.objects.get(summary__startswith="The vault opens.")
+    assert SECRET not in own.summary
+    assert (own.next_steps, own.to_user, own.is_shared) == (["Close it.", "Lock it."], None, False)
+    assert "The vault opens" not in text(as_owner, "handoffs")
+
+    as_writer.post(where, {"summary": "For mary.", "to": "mary", "repository": "app"})
+    assert Handoff.objects.filter(summary="For mary.", to_user__username="mary").exists()
+    as_writer.post(where, {"summary": "For whoever.", "to": "*"})
+    assert Handoff.objects.get(summary="For whoever.").is_shared
+    # Sent twice, it is one offer.
+    as_writer.post(where, {"summary": "For whoever.", "to": "*"})
+    assert Handoff.objects.filter(summary="For whoever.").count() == 1
+    assert as_reader.get(where).status_code == 403
+    assert as_reader.post(where, typed).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("typed", "sentence"),
+    [
+        ({"summary": ""}, "summary"),
+        ({"summary": "Kept.", "to": "mallory"}, "no member"),
+        ({"summary": "Kept.", "repository": "none"}, "no repository"),
+        ({"summary": "Kept.", "work": "soon"}, "work item"),
+        ({"summary": "Kept.", "work": "01920000-0000-7000-8000-00000000dead"}, "work item"),
+    ],
+)
+def test_a_handoff_that_is_refused_keeps_what_was_typed(typed, sentence, told, as_writer):
+    answer = as_writer.post(address("handoff-new"), typed)
+    said = answer.content.decode()
+    assert answer.status_code == 422
+    assert sentence in said
+    assert typed["summary"] in said
+    assert not Handoff.objects.filter(summary="Kept.").exists()
+
+
+def test_only_members_who_could_claim_it_are_offered_as_colleagues(told, as_writer):
+    said = text(as_writer, "handoff-new")
+    assert "<option>mary</option>" in said
+    assert "walter</option>" not in said  # oneself
+    assert "rita</option>" not in said  # may only read
+
+
+def test_a_memory_is_erased_with_a_receipt_by_who_may(told, as_writer, as_maintainer, as_reader):
+    where = address("memory-erase", memory_id=told.chained)
+    assert as_reader.get(where).status_code == 403
+    assert as_reader.post(where, {"confirm": str(told.chained)}).status_code == 403
+    assert "What goes with it" in as_writer.get(where).content.decode()
+
+    wrong = as_writer.post(where, {"confirm": "yes"})
+    assert wrong.status_code == 422
+    assert Memory.objects.filter(pk=told.chained).exists()
+
+    done = as_maintainer.post(where, {"confirm": str(told.chained), "reason": "A customer asked."})
+    said = done.content.decode()
+    assert "Receipt: what was erased" in said
+    assert str(told.chained) in said
+    assert not Memory.objects.filter(pk=told.chained).exists()
+    kept = AuditEvent.objects.get(action="memory.purge")
+    assert kept.detail["reason"] == "A customer asked."
+    # Sent again, there is nothing any more.
+    assert as_maintainer.post(where, {"confirm": str(told.chained)}).status_code == 404
+
+
+def test_nobody_erases_what_they_do_not_see(told, as_owner, as_outsider):
+    private = address("memory-erase", memory_id=told.private)
+    assert as_owner.get(private).status_code == 404
+    assert as_owner.post(private, {"confirm": str(told.private)}).status_code == 404
+    shared = address("memory-erase", memory_id=told.shared)
+    assert as_outsider.post(shared, {"confirm": str(told.shared)}).status_code == 404
+    assert Memory.objects.filter(pk__in=[told.private, told.shared]).count() == 2
+
+
+def test_who_wrote_nothing_of_it_and_is_no_maintainer_erases_nothing(told, namespace, as_writer):
+    other = factories.make_user("nora")
+    Membership.objects.create(namespace=namespace, user=other, role=Role.WRITER)
+    where = address("memory-erase", memory_id=told.shared)
+    answer = signed_in(other).post(where, {"confirm": str(told.shared)})
+    assert answer.status_code == 403
+    assert "author or by a maintainer" in answer.content.decode()
+    assert Memory.objects.filter(pk=told.shared).exists()
+
+
 def test_work_is_opened_and_moved_on_by_who_sees_it(told, as_writer, as_owner):
     as_writer.post(address("work"), {"title": "Move the ledger", "remaining": "one\ntwo"})
     assert WorkItem.objects.get(title="Move the ledger").remaining == ["one", "two"]
@@ -305,3 +396,37 @@ def test_what_cannot_be_asked_is_told_in_a_sentence(page, query, told, as_owner)
     answer = as_owner.get(address(page) + query)
     assert answer.status_code == 400
     assert "cannot be shown" in answer.content.decode()
+
+
+def test_ids_of_another_team_read_like_ids_that_nobody_has(told, as_outsider, repository):
+    nobodys = "01920000-0000-7000-8000-00000000dead"
+    of_team = {
+        "memory_id": told.shared,
+        "run_id": told.run,
+        "session_id": told.shared_session,
+        "handoff_id": told.handoff,
+        "item_id": told.work,
+        "review_id": told.review,
+    }
+    tried = 0
+    for pattern in urlpatterns:
+        names = set(pattern.pattern.converters)
+        one = names & set(of_team)
+        if not one or "repository" in names:
+            continue
+        (name,) = one
+        answers = []
+        for key in (of_team[name], nobodys):
+            place = {"namespace": "elsewhere", name: key}
+            where = reverse(f"console:{pattern.name}", kwargs=place)
+            answers += [
+                [as_outsider.get(where), as_outsider.post(where, {"operation": "claim"})],
+            ]
+        for theirs, nothing in zip(*answers, strict=True):
+            tried += 1
+            assert theirs.status_code == nothing.status_code, pattern.name
+            assert theirs.status_code in {302, 404, 405}, pattern.name
+            said = theirs.content.decode().replace(str(of_team[name]), nobodys)
+            assert said == nothing.content.decode(), pattern.name
+    assert tried > 20
+    assert Handoff.objects.get(pk=told.handoff).state == "offered"

@@ -39,6 +39,7 @@ _TESTS: Final = 20
 _MEMORIES: Final = 20
 _AMONG: Final = 1_000
 _REACHES: Final = 4
+_PARTS: Final = 400
 _SOURCE_LINES: Final = 400
 _FILE_LINES: Final = 2_000
 _TREE_NODES: Final = 400
@@ -146,7 +147,7 @@ def file(visit: Visit, path: str) -> HttpResponse:
 
 
 def story_of(visit: Visit, state: RefState, node: Node) -> NodeStory:
-    """Return what is known of a node through the page's branch. Some fifteen queries."""
+    """Return what is known of a node through the page's branch. Some sixteen queries."""
     near = graph.neighbors(
         namespace_id=visit.namespace_id,
         vertices=[node.vertex],
@@ -154,9 +155,10 @@ def story_of(visit: Visit, state: RefState, node: Node) -> NodeStory:
         limit=2 * _USES,
         view=state.view,
     )
+    whole = _whole(visit, state, node)
     reached = graph.dependents(
         namespace_id=visit.namespace_id,
-        vertices=[node.vertex],
+        vertices=whole,
         max_depth=_REACHES,
         node_limit=_AMONG,
         view=state.view,
@@ -174,7 +176,7 @@ def story_of(visit: Visit, state: RefState, node: Node) -> NodeStory:
         events=events,
         events_total=total,
         life=history.lifetime_of(namespace_id=visit.namespace_id, vertex=node.vertex),
-        memories=_memories(visit, state, node),
+        memories=_memories(visit, state, whole),
         findings=_findings(visit, node),
     )
 
@@ -241,13 +243,25 @@ def _uses(neighbors: Sequence[Neighbor], *, is_target: bool) -> list[Use]:
     ][:_USES]
 
 
-def _memories(visit: Visit, state: RefState, node: Node) -> Sequence[StoredMemory] | None:
+def _whole(visit: Visit, state: RefState, node: Node) -> list[int]:
+    """Return the vertices of a node; of a file those of its symbols too, which tests reach."""
+    if node.kind is not NodeKind.FILE:
+        return [node.vertex]
+    inside = graph.live_symbols_in(
+        repository_id=visit.repository_id, paths=[node.path], view=state.view
+    )
+    return [node.vertex, *(one.vertex for one in inside.get(node.path, ()))][:_PARTS]
+
+
+def _memories(
+    visit: Visit, state: RefState, vertices: Sequence[int]
+) -> Sequence[StoredMemory] | None:
     if not visit.can(Action.READ_MEMORY):
         return None
     return memory.memories_about(
         caller=visit.caller,
         namespace_id=visit.namespace_id,
-        vertices=[node.vertex],
+        vertices=vertices,
         now=visit.now,
         branch=state.ref,
         limit=_MEMORIES,

@@ -4,10 +4,13 @@ from uuid import UUID
 
 from django.http import Http404, HttpResponse
 
-from codemem.accounts.values import Action
+from codemem.accounts import queries as accounts
+from codemem.accounts.values import PERMISSIONS, Action
 from codemem.console.access import Visit
 from codemem.console.refusals import InputRefused, register
-from memory import handoffs, work_items
+from graph import queries as graph
+from memory import handoffs, services, work_items
+from memory.baton import Baton
 from memory.work_items import WorkTexts
 
 register(
@@ -21,6 +24,14 @@ _STATES = {
     "complete": work_items.State.DONE,
     "cancel": work_items.State.CANCELLED,
 }
+# What a form for a handoff may be refused for: shown beside what was typed.
+_MENDABLE = (
+    InputRefused,
+    services.MemoryInvalid,
+    services.RepositoryUnknown,
+    work_items.WorkUnknown,
+)
+_ANYBODY = "*"  # no user has such a name
 _DONE_SO = {"pause": "paused", "resume": "open again", "complete": "done", "cancel": "cancelled"}
 
 
@@ -43,6 +54,90 @@ def index(visit: Visit) -> HttpResponse:
         "may_claim": visit.can(Action.WRITE_MEMORY),
     }
     return visit.render("handoffs/index.html", context, title="Handoffs")
+
+
+def new(visit: Visit) -> HttpResponse:
+    """Show the form for a handoff, or offer what it says to oneself, to a colleague or to all."""
+    visit.require(Action.WRITE_MEMORY)
+    if visit.request.method != "POST":
+        return _form(visit)
+    try:
+        left = _written(visit)
+    except _MENDABLE as error:
+        return _form(visit, refusal=str(error))
+    for_whom = left.to or ("whoever claims it first" if left.is_shared else "your next session")
+    taken = f" Secrets taken out: {left.redactions}." if left.redactions else ""
+    visit.say(f"It is offered to {for_whom}.{taken}")
+    return visit.go("handoffs")
+
+
+def _written(visit: Visit) -> handoffs.HandoffValue:
+    to = visit.typed("to")
+    return handoffs.write_handoff(
+        caller=visit.caller,
+        namespace_id=visit.namespace_id,
+        repository_id=visit.repository_called(visit.typed("repository")),
+        branch=visit.typed("branch"),
+        baton=Baton(
+            summary=visit.typed("summary"),
+            done=_lines(visit, "done"),
+            open_questions=_lines(visit, "open_questions"),
+            next_steps=_lines(visit, "next_steps"),
+            files=_lines(visit, "files"),
+        ),
+        to=to if to not in {"", _ANYBODY} else None,
+        is_shared=to == _ANYBODY,
+        work_item_id=_work_chosen(visit),
+        agent="console",
+        now=visit.now,
+    )
+
+
+def _form(visit: Visit, *, refusal: str = "") -> HttpResponse:
+    context = {
+        "typed": visit.request.POST,
+        "refusal": refusal,
+        "anybody": _ANYBODY,
+        "colleagues": _colleagues(visit),
+        "repository_names": sorted(
+            one.name for one in graph.list_repositories(namespace_ids=(visit.namespace_id,))
+        ),
+        "items": work_items.list_items(
+            caller=visit.caller,
+            namespace_ids=[visit.namespace_id],
+            states=list(work_items.UNDER_WAY),
+            limit=work_items.MAXIMUM_LISTED,
+        ),
+    }
+    crumbs = (("Handoffs", visit.url("handoffs")),)
+    status = 422 if refusal else 200
+    return visit.render(
+        "handoffs/new.html", context, title="New handoff", crumbs=crumbs, status=status
+    )
+
+
+def _colleagues(visit: Visit) -> list[str]:
+    """Return the members who could claim it."""
+    rows = accounts.members_of(caller=visit.caller, action=Action.READ_MEMORY)
+    able = rows.filter(
+        namespace_id=visit.namespace_id,
+        role__gte=PERMISSIONS[Action.WRITE_MEMORY].role,
+        user__is_active=True,
+    )
+    others = able.exclude(user_id=visit.caller.user_id)
+    return list(others.order_by("user__username").values_list("user__username", flat=True))
+
+
+def _work_chosen(visit: Visit) -> UUID | None:
+    text = visit.typed("work")
+    try:
+        return UUID(text) if text else None
+    except ValueError:
+        raise InputRefused("Choose a work item of the list, or none.") from None
+
+
+def _lines(visit: Visit, name: str) -> tuple[str, ...]:
+    return tuple(line.strip() for line in visit.typed(name).splitlines() if line.strip())
 
 
 def change(visit: Visit, handoff_id: UUID) -> HttpResponse:
@@ -101,14 +196,13 @@ def change_work(visit: Visit, item_id: UUID) -> HttpResponse:
 
 def _open(visit: Visit) -> HttpResponse:
     visit.require(Action.WRITE_MEMORY)
-    remaining = [line.strip() for line in visit.typed("remaining").splitlines() if line.strip()]
     work_items.open_item(
         caller=visit.caller,
         namespace_id=visit.namespace_id,
         texts=WorkTexts(
             title=visit.typed("title"),
             goal=visit.typed("goal") or None,
-            remaining=remaining or None,
+            remaining=list(_lines(visit, "remaining")) or None,
             is_shared=visit.typed("shared") == "yes",
         ),
         now=visit.now,

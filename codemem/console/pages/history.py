@@ -105,7 +105,7 @@ def week_chart(busy: graph.Activity) -> charts.Columns:
     return charts.columns(
         [week.commits for week in busy.weeks],
         [
-            f"Week of {week.begins:%d %b %Y}: {week.commits} commits by {week.authors} people"
+            f"Week of {week.begins:%d %b %Y}, commits: {week.commits}, authors: {week.authors}"
             for week in busy.weeks
         ],
         ticks=ticks,

@@ -22,6 +22,7 @@ refusals.register(refused=(graph.NotRanked,))
 _HEALTH: Final = ("complexity", "smell", "dead-code", "risk", "tests", "docs")
 _LISTED: Final = 60
 _TOP: Final = 15
+_MOST_OWNERS: Final = 6
 _CYCLES: Final = 8
 _ENDPOINTS: Final = 60
 _MOST_DOTS: Final = 600
@@ -146,7 +147,7 @@ _TABS: Final = (
     ("activity", "Activity"),
     ("health", "Code health"),
     ("security", "Security"),
-    ("performance", "Load"),
+    ("performance", "Performance"),
 )
 
 
@@ -186,20 +187,18 @@ def _paths(one: ScoredNode) -> float:
     return float(one.node.cyclomatic)
 
 
-def _spread(values: dict[str, float]) -> charts.Columns | None:
-    """Return how many files have one, two, three ... people who wrote half of their lines."""
+def _spread(values: dict[str, float]) -> list[tuple[str, int, float]]:
+    """Return (how many people wrote half of a file, in words; such files; their share)."""
     if not values:
-        return None
-    most = 6
-    counts = [0] * most
+        return []
+    counts = [0] * _MOST_OWNERS
     for value in values.values():
-        counts[min(max(int(value), 1), most) - 1] += 1
-    names = [*(str(number) for number in range(1, most)), f"{most}+"]
-    labels = [
-        f"{number} files: half of the lines by {name}"
-        for name, number in zip(names, counts, strict=True)
+        counts[min(max(int(value), 1), _MOST_OWNERS) - 1] += 1
+    names = ["one person", *(f"{number} people" for number in range(2, _MOST_OWNERS))]
+    names.append(f"{_MOST_OWNERS} or more")
+    return [
+        (name, number, number / len(values)) for name, number in zip(names, counts, strict=True)
     ]
-    return charts.columns(counts, labels, ticks=list(enumerate(names)), height=140)
 
 
 def _cycles(visit: Visit) -> Any:

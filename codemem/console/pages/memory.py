@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final, cast
 from uuid import UUID
 
+from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
 
 from codemem.accounts.values import Action
@@ -40,6 +41,7 @@ _VERDICTS: Final = ("helpful", "not_helpful", "stale", "wrong")
 _SETTLED: Final = frozenset({MemoryType.FAILURE, MemoryType.QUESTION, MemoryType.REQUIREMENT})
 _CHAIN: Final = 20
 _VERSIONS: Final = 50
+_LONGEST_REASON: Final = 1_000
 _BETWEEN_PARTS: Final = "---"
 # What a form may say that a person can mend: shown beside what they typed.
 _MENDABLE: Final[tuple[type[Exception], ...]] = (
@@ -194,6 +196,49 @@ _MARKS: Final[Mapping[str, Callable[[Visit, StoredMemory], str]]] = {
     "confirm": _recheck,
     "move": _move,
 }
+
+
+# --- Erasing --------------------------------------------------------------------------------------
+def erase(visit: Visit, memory_id: UUID) -> HttpResponse:
+    """Show what erasing would take away; POST with its id erases, and answers the receipt."""
+    stored = _memory(visit, memory_id)
+    if not _allowed(visit, stored).own:
+        raise PermissionDenied("A memory is erased by its author or by a maintainer.")
+    if visit.request.method != "POST":
+        return _erasing(visit, stored)
+    try:
+        purge = services.purge_memory(
+            caller=visit.caller,
+            memory_id=stored.id,
+            confirm=visit.typed("confirm"),
+            reason=visit.typed("reason")[:_LONGEST_REASON],
+            now=visit.now,
+        )
+    except services.PurgeUnconfirmed:
+        return _erasing(visit, stored, refusal="That is not its id: nothing was erased.")
+    # Shown once, by the answer itself: there is no page of a memory that is not there any more.
+    return visit.render(
+        "memories/erased.html", _taken_away(visit, purge), title="Erased", crumbs=_crumbs(visit)
+    )
+
+
+def _erasing(visit: Visit, stored: StoredMemory, *, refusal: str = "") -> HttpResponse:
+    preview = services.preview_purge(caller=visit.caller, memory_id=stored.id, now=visit.now)
+    context = {"memory": stored, "refusal": refusal, **_taken_away(visit, preview)}
+    return visit.render(
+        "memories/erase.html",
+        context,
+        title="Erase for good",
+        crumbs=(*_crumbs(visit), (_title(stored), visit.url("memory", memory_id=stored.id))),
+        status=422 if refusal else 200,
+    )
+
+
+def _taken_away(visit: Visit, purge: services.Purge) -> dict[str, Any]:
+    echoes = queries.memories_by_id(
+        caller=visit.caller, memory_ids=list(purge.echoes), now=visit.now
+    )
+    return {"purge": purge, "rows": sorted(purge.rows.items()), "echoes": list(echoes.values())}
 
 
 # --- Storing --------------------------------------------------------------------------------------

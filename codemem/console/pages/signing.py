@@ -54,7 +54,14 @@ def to_sign_in(request: HttpRequest) -> HttpResponse:
 def _shown(
     request: HttpRequest, where: str, *, username: str = "", refusal: str = "", status: int = 200
 ) -> HttpResponse:
-    context = {"title": "Sign in", "next": where, "username": username, "refusal": refusal}
+    context = {
+        "title": "Sign in",
+        "next": where,
+        "username": username,
+        "refusal": refusal,
+        # A form was sent by a page that outlived its session.
+        "is_lost": request.method != "POST" and request.GET.get("lost") == "yes",
+    }
     return render(request, "console/sign_in.html", context, status=status)
 
 

@@ -63,6 +63,14 @@ def percent(share: float | None) -> str:
 
 
 @register.filter
+def of_the_rest(percentile: float | None) -> str:
+    """Say what something is more important than; only the first is above all."""
+    if percentile is None:
+        return "\N{EN DASH}"
+    return "anything else" if percentile >= 1 else f"{min(percentile, 0.99):.0%} of the rest"
+
+
+@register.filter
 def words(name: str) -> str:
     """Return a name of the code as people read it: has_tests -> has tests."""
     return str(name).replace("_", " ").replace("-", " ")

@@ -90,6 +90,14 @@
     dialog.showModal();
   }
 
+  // --- A form is sent once, however often its button is pressed --------------------------------------
+  function sendOnce(event) {
+    const form = event.target;
+    if (event.defaultPrevented || form.method !== "post") return;
+    if (form.dataset.sent) return event.preventDefault();
+    form.dataset.sent = "yes";
+  }
+
   // --- What is shown once: copy it ----------------------------------------------------------------
   async function copy(button) {
     const text = one(button.dataset.copies).textContent.trim();
@@ -127,6 +135,11 @@
   });
 
   document.addEventListener("submit", askFirst, true);
+  document.addEventListener("submit", sendOnce);
+  // A page that comes back by the back button may send its forms again.
+  addEventListener("pageshow", () => {
+    for (const form of all("form[data-sent]")) delete form.dataset.sent;
+  });
 
   // Filters that apply as soon as they are chosen: <select data-submits>.
   document.addEventListener("change", (event) => {

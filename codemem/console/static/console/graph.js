@@ -109,7 +109,8 @@ function explore(stage) {
     }
     const camera = keepsCamera && drawing ? drawing.getCamera().getState() : null;
     graph = new graphology.MultiDirectedGraph();
-    const scale = nodes.id.length > 800 ? 0.6 : 1;
+    const scale = nodes.id.length > 800 ? 0.6 : nodes.id.length > 200 ? 1 : 1.6;
+    const namesAll = nodes.id.length <= 40;
     // Of groups, the largest are named; the others are when there is room.
     const bySize = [...nodes.id.keys()].sort((a, b) => nodes.size[b] - nodes.size[a]);
     const named = new Set(bySize.filter((i) => nodes.members[i]).slice(0, canvas.clientWidth < 500 ? 4 : 9));
@@ -122,7 +123,7 @@ function explore(stage) {
         group: nodes.group[i],
         state: nodes.state[i],
         members: nodes.members[i],
-        forceLabel: named.has(i),
+        forceLabel: namesAll || named.has(i),
       });
     }
     const light = edges.source.length > 3000;
