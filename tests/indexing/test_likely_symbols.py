@@ -45,17 +45,9 @@ FILES = {
 
 
 @pytest.fixture
-def checkout(tmp_path, settings) -> Checkout:
-    settings.MIRRORS_DIRECTORY = tmp_path / "mirrors"
-    settings.LOCAL_REPOSITORY_ROOTS = (tmp_path.resolve(),)
-    settings.EXTRACTION_PROCESSES = 1
-    return Checkout(tmp_path / "checkout")
-
-
-@pytest.fixture
-def shop(checkout: Checkout, namespace: Namespace) -> Repository:
-    checkout.commit(FILES)
-    repository = register(namespace, checkout)
+def shop(source: Checkout, namespace: Namespace) -> Repository:
+    source.commit(FILES)
+    repository = register(namespace, source)
     index(repository)
     return repository
 
@@ -87,9 +79,9 @@ def named(change: MissingChange) -> list[str]:
 
 
 def test_who_calls_a_changed_signature_is_named_and_who_only_stands_beside_is_not(
-    shop, checkout, caller
+    shop, source, caller
 ):
-    found = missing(shop, caller, checkout.diff({"shop/api.py": SIGNATURE}))
+    found = missing(shop, caller, source.diff({"shop/api.py": SIGNATURE}))
     (send,) = found["shop/client.py"].symbols
 
     assert (send.id, send.name) == ("sym:shop/client.py#Client.send", "Client.send")
@@ -98,41 +90,41 @@ def test_who_calls_a_changed_signature_is_named_and_who_only_stands_beside_is_no
     assert named(found["tests/test_api.py"]) == ["test_create_order"]
 
 
-def test_who_holds_what_the_diff_takes_out_is_named_without_any_edge(shop, checkout, caller):
-    checkout.commit({"shop/api.py": API + "\n\nCOLUMNS = ['legacy_total']\n"})
+def test_who_holds_what_the_diff_takes_out_is_named_without_any_edge(shop, source, caller):
+    source.commit({"shop/api.py": API + "\n\nCOLUMNS = ['legacy_total']\n"})
     index(shop)
-    found = missing(shop, caller, checkout.diff({"shop/api.py": API}))
+    found = missing(shop, caller, source.diff({"shop/api.py": API}))
     (table,) = found["shop/fields.py"].symbols
 
     assert (table.name, table.reason) == ("table", "holds legacy_total")
 
 
-def test_a_file_in_which_nothing_speaks_for_a_symbol_names_none(shop, checkout, caller):
-    found = missing(shop, caller, checkout.diff({"shop/api.py": SIGNATURE}))
+def test_a_file_in_which_nothing_speaks_for_a_symbol_names_none(shop, source, caller):
+    found = missing(shop, caller, source.diff({"shop/api.py": SIGNATURE}))
 
     assert found["other/part1.py"].symbols == ()
 
 
 def test_at_most_three_are_named_those_that_call_it_before_those_that_mention_it(
-    shop, checkout, caller
+    shop, source, caller
 ):
     callers = "".join(
         f"def caller{number}():\n    return create_order({number})\n\n\n" for number in range(5)
     )
     quoting = "def quoting():\n    return 'create_order'\n\n\n"
-    checkout.commit({"shop/many.py": f"from shop.api import create_order\n\n\n{quoting}{callers}"})
+    source.commit({"shop/many.py": f"from shop.api import create_order\n\n\n{quoting}{callers}"})
     index(shop)
-    found = missing(shop, caller, checkout.diff({"shop/api.py": SIGNATURE}))
+    found = missing(shop, caller, source.diff({"shop/api.py": SIGNATURE}))
 
     assert named(found["shop/many.py"]) == ["caller0", "caller1", "caller2"]
 
 
-def test_symbols_are_those_of_the_branch(shop, checkout, caller):
-    checkout.git("switch", "--quiet", "--create", "feature")
-    checkout.commit({"shop/client.py": CLIENT.replace("def send", "def dispatch")})
+def test_symbols_are_those_of_the_branch(shop, source, caller):
+    source.git("switch", "--quiet", "--create", "feature")
+    source.commit({"shop/client.py": CLIENT.replace("def send", "def dispatch")})
     run = request_index(repository_id=shop.pk, ref="feature", requested_by="tests")
     run_index(run_id=run, now=NOW)
-    diff = checkout.diff({"shop/api.py": SIGNATURE})
+    diff = source.diff({"shop/api.py": SIGNATURE})
 
     on_branch = missing(shop, caller, diff, ref="feature")
     on_main = missing(shop, caller, diff)
@@ -142,9 +134,9 @@ def test_symbols_are_those_of_the_branch(shop, checkout, caller):
 
 
 def test_the_symbols_of_all_files_are_one_query_and_change_no_order(
-    shop, checkout, caller, django_assert_num_queries, monkeypatch
+    shop, source, caller, django_assert_num_queries, monkeypatch
 ):
-    diff = checkout.diff({"shop/api.py": SIGNATURE})
+    diff = source.diff({"shop/api.py": SIGNATURE})
     missing(shop, caller, diff)
     asked: list[Any] = []
 
@@ -165,10 +157,8 @@ def test_the_symbols_of_all_files_are_one_query_and_change_no_order(
 
 
 # --- From which probability on a file is named ----------------------------------------------------
-def test_the_namespace_says_from_which_probability_a_file_is_named(
-    shop, checkout, caller, namespace
-):
-    diff = checkout.diff({"shop/api.py": SIGNATURE})
+def test_the_namespace_says_from_which_probability_a_file_is_named(shop, source, caller, namespace):
+    diff = source.diff({"shop/api.py": SIGNATURE})
     every = missing(shop, caller, diff)
     usual = missing(shop, caller, diff, least_probability=None)
     assert set(usual) == {path for path, one in every.items() if one.probability >= 0.3}
@@ -186,7 +176,7 @@ def test_the_namespace_says_from_which_probability_a_file_is_named(
 
 
 def test_the_namespace_says_what_is_a_high_risk_and_nothing_else_of_it(
-    shop, checkout, caller, namespace
+    shop, source, caller, namespace
 ):
     def risk(**decided: float) -> Any:
         changes = {f"review.risk_{name}_from": least for name, least in decided.items()}
@@ -195,7 +185,7 @@ def test_the_namespace_says_what_is_a_high_risk_and_nothing_else_of_it(
             repository=graph.get_repository(repository_id=shop.pk),
             ref_state=graph.get_ref_state(repository_id=shop.pk, ref=None),
             caller=caller,
-            diff=checkout.diff({"shop/api.py": SIGNATURE}),
+            diff=source.diff({"shop/api.py": SIGNATURE}),
             now=NOW,
             limits=Limits(diff_bytes=1_000_000, file_bytes=1_000_000, processes=1),
         ).risk

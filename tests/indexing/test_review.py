@@ -107,19 +107,11 @@ class Shop:
 
 
 @pytest.fixture
-def checkout(tmp_path, settings) -> Checkout:
-    settings.MIRRORS_DIRECTORY = tmp_path / "mirrors"
-    settings.LOCAL_REPOSITORY_ROOTS = (tmp_path.resolve(),)
-    settings.EXTRACTION_PROCESSES = 1
-    return Checkout(tmp_path / "checkout")
-
-
-@pytest.fixture
-def shop(checkout: Checkout, namespace: Namespace, writer: User) -> Shop:
-    commit = checkout.commit(FILES)
-    repository = register(namespace, checkout)
+def shop(source: Checkout, namespace: Namespace, writer: User) -> Shop:
+    commit = source.commit(FILES)
+    repository = register(namespace, source)
     index(repository)
-    return Shop(checkout, repository, caller_of(writer), commit)
+    return Shop(source, repository, caller_of(writer), commit)
 
 
 def symbols(review: Review) -> dict[str, SymbolStatus]:

@@ -37,27 +37,19 @@ FILES = {
 
 
 @pytest.fixture
-def checkout(tmp_path, settings) -> Checkout:
-    settings.MIRRORS_DIRECTORY = tmp_path / "mirrors"
-    settings.LOCAL_REPOSITORY_ROOTS = (tmp_path.resolve(),)
-    settings.EXTRACTION_PROCESSES = 1
-    return Checkout(tmp_path / "checkout")
-
-
-@pytest.fixture
-def shop(checkout: Checkout, namespace: Namespace) -> Repository:
+def shop(source: Checkout, namespace: Namespace) -> Repository:
     """A shop whose api and schema changed together nineteen times, and each other file once."""
-    checkout.commit(FILES, at="2026-01-01T00:00:00Z")
+    source.commit(FILES, at="2026-01-01T00:00:00Z")
     for number in range(2, 20):
-        checkout.commit(
+        source.commit(
             {
                 "shop/api.py": API + f"\n\nV = {number}\n",
                 "shop/schema.json": f'{{"v": {number}}}\n',
             },
             at=f"2026-01-{number:02}T00:00:00Z",
         )
-    checkout.commit({"shop/api.py": API}, at="2026-01-20T00:00:00Z")
-    repository = register(namespace, checkout)
+    source.commit({"shop/api.py": API}, at="2026-01-20T00:00:00Z")
+    repository = register(namespace, source)
     bring_up(repository)
     return repository
 
@@ -101,25 +93,25 @@ def found(repository: Repository, *paths: str, **changes: Any) -> Missing:
     return finding.find_missing(**given | changes)
 
 
-def test_a_review_names_what_past_changes_included_and_says_how_often(shop, checkout, writer):
-    diff = checkout.diff({"shop/api.py": API + "\n\nV = 30\n"})
+def test_a_review_names_what_past_changes_included_and_says_how_often(shop, source, writer):
+    diff = source.diff({"shop/api.py": API + "\n\nV = 30\n"})
     told = reviewed(shop, writer, diff, least_probability=0.2).missing
     missing = {one.path: one for one in told}
     assert 0.2 <= missing["shop/schema.json"].probability < 1
     assert "hanged in 19 of 20 commits of shop/api.py" in missing["shop/schema.json"].reason
 
 
-def test_a_review_says_so_in_the_comment(shop, checkout, writer):
-    diff = checkout.diff({"shop/api.py": API + "\n\nV = 30\n"})
+def test_a_review_says_so_in_the_comment(shop, source, writer):
+    diff = source.diff({"shop/api.py": API + "\n\nV = 30\n"})
     told = reviewed(shop, writer, diff, least_probability=0.2)
     comment = comment_of(told, repository="shop", ref="main")
     assert "**Perhaps forgotten**" in comment
     assert "`shop/schema.json`" in comment
 
 
-def test_what_is_in_the_diff_is_not_missing(shop, checkout, writer):
+def test_what_is_in_the_diff_is_not_missing(shop, source, writer):
     files = {"shop/api.py": API + "\nX = 1\n", "shop/schema.json": '{"v": 9}\n'}
-    missing = reviewed(shop, writer, checkout.diff(files)).missing
+    missing = reviewed(shop, writer, source.diff(files)).missing
     assert not {one.path for one in missing} & set(files)
 
 
@@ -146,13 +138,13 @@ def test_at_most_five_are_named_and_nothing_that_is_unlikely(shop):
     assert found(shop).changes == ()
 
 
-def test_nothing_is_known_that_landed_after_the_base(shop, checkout):
-    old = checkout.git("rev-list", "--max-parents=0", "HEAD").strip()
+def test_nothing_is_known_that_landed_after_the_base(shop, source):
+    old = source.git("rev-list", "--max-parents=0", "HEAD").strip()
     before = found(shop, "shop/api.py", base_commit=old, least=0.0, limit=100)
     assert "hanged in 1 of 1 commit of" in next(
         one.reason for one in before.changes if one.path == "shop/schema.json"
     )
-    checkout.commit({"shop/later.py": "def later():\n    return create_order('later')\n"})
+    source.commit({"shop/later.py": "def later():\n    return create_order('later')\n"})
     bring_up(shop)
     words = {"create_order": 1}
     now = found(shop, "shop/api.py", added=words, least=0.0, limit=100)
@@ -161,16 +153,16 @@ def test_nothing_is_known_that_landed_after_the_base(shop, checkout):
     assert "shop/later.py" not in {one.path for one in then.changes}
 
 
-def test_a_base_on_a_branch_knows_what_was_there_when_it_left_the_main_line(shop, checkout):
-    checkout.git("checkout", "--quiet", "-b", "topic", "HEAD~2")
-    topic = checkout.commit({"shop/lonely.py": "def lonely():\n    return 2\n"})
-    checkout.git("checkout", "--quiet", "main")
+def test_a_base_on_a_branch_knows_what_was_there_when_it_left_the_main_line(shop, source):
+    source.git("checkout", "--quiet", "-b", "topic", "HEAD~2")
+    topic = source.commit({"shop/lonely.py": "def lonely():\n    return 2\n"})
+    source.git("checkout", "--quiet", "main")
     bring_up(shop)
     history = knowledge.history_of(
         shop.pk,
         mirror=find_mirror(shop.pk),
         commit=topic,
-        indexed_commit=checkout.git("rev-parse", "HEAD").strip(),
+        indexed_commit=source.git("rev-parse", "HEAD").strip(),
     )
     assert history.until == 17
 
@@ -195,26 +187,26 @@ def test_a_base_that_the_mirror_cannot_read_is_said(shop):
     assert "could not be read" in missing.notes[0]
 
 
-def test_a_repository_without_history_is_ranked_by_words_and_names(checkout, namespace):
-    checkout.commit(FILES)
-    repository = register(namespace, checkout)
+def test_a_repository_without_history_is_ranked_by_words_and_names(source, namespace):
+    source.commit(FILES)
+    repository = register(namespace, source)
     index(repository)
     missing = found(repository, "shop/api.py", added={"create_order": 1}, least=0.0)
     assert {"shop/client.py", "tests/test_shop.py"} & {one.path for one in missing.changes[:2]}
 
 
-def test_only_contents_that_are_new_are_read_again(shop, checkout):
+def test_only_contents_that_are_new_are_read_again(shop, source):
     found(shop, "shop/api.py")
     known = knowledge.repository_of(shop.pk)
     before = len(known.index)
-    checkout.commit({"shop/api.py": API + "\n\nNEW = 1\n"})
+    source.commit({"shop/api.py": API + "\n\nNEW = 1\n"})
     bring_up(shop)
     found(shop, "shop/api.py")
     assert len(known.index) == before + 1
     assert mirror_path(shop.pk).exists()
 
 
-def test_what_a_worker_kept_is_not_read_again(shop, checkout, monkeypatch):
+def test_what_a_worker_kept_is_not_read_again(shop, source, monkeypatch):
     reviewing.keep_words(repository_id=str(shop.pk))
     expected = found(shop, "shop/api.py", added={"create_order": 1}, least=0.0)
     read: list[str] = []
@@ -229,7 +221,7 @@ def test_what_a_worker_kept_is_not_read_again(shop, checkout, monkeypatch):
     knowledge.repository_of(shop.pk).__init__()  # type: ignore[misc]  # a process that knows nothing
     assert found(shop, "shop/api.py", added={"create_order": 1}, least=0.0) == expected
     assert read == []
-    checkout.commit({"shop/api.py": API + "\n\nNEW = 1\n"})
+    source.commit({"shop/api.py": API + "\n\nNEW = 1\n"})
     bring_up(shop)
     read.clear()
     reviewing.keep_words(repository_id=str(shop.pk))
