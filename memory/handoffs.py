@@ -4,7 +4,7 @@ Offers carry no text that somebody wrote: who, when, where and the id. Claiming 
 conditional UPDATE, so that of many who try one gets it. Filters are in SQL (`_claimable`).
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
@@ -196,7 +196,7 @@ def is_worth_keeping(session: Session) -> bool:
 def offers(
     *,
     caller: Caller,
-    namespace_id: UUID,
+    namespace_ids: Collection[UUID],
     repository_id: UUID | None,
     now: datetime,
     session_id: UUID | None = None,
@@ -206,7 +206,7 @@ def offers(
     `session_id` leaves out what that session itself wrote. An automatic one of a session that is
     still alive waits for ten minutes of quiet: its own agent is the one to go on. One query.
     """
-    rows = _offered(now=now).filter(_claimable(caller), namespace_id=namespace_id)
+    rows = _offered(now=now).filter(_claimable(caller), namespace_id__in=list(namespace_ids))
     rows = rows.filter(namespace_id__in=caller.namespaces_for(Action.READ_MEMORY))
     if repository_id is not None:
         rows = rows.filter(Q(repository_id=repository_id) | Q(repository_id=None))

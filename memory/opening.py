@@ -213,7 +213,7 @@ def _offers(caller: Caller, session: Session, *, now: datetime) -> str:
     """Return a line that tells of handoffs by id, agent and age; their text takes a claim."""
     waiting = handoffs.offers(
         caller=caller,
-        namespace_id=session.namespace_id,
+        namespace_ids=(session.namespace_id,),
         repository_id=session.repository_id,
         session_id=session.pk,
         now=now,

@@ -76,17 +76,13 @@ def overview(
     if repository_id is not None:
         rows = rows.filter(queries.in_repository(repository_id))
     asked = rows.filter(memory_type=MemoryType.QUESTION)
-    waiting = [
-        offer
-        for key in namespace_ids
-        for offer in offers(
-            caller=caller,
-            namespace_id=key,
-            repository_id=repository_id,
-            now=now,
-            session_id=session_id,
-        )
-    ]
+    waiting = offers(
+        caller=caller,
+        namespace_ids=namespace_ids,
+        repository_id=repository_id,
+        now=now,
+        session_id=session_id,
+    )
     work = list_items(
         caller=caller,
         namespace_ids=namespace_ids,

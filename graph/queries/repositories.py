@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 from uuid import UUID
 
+from django.db import connection
 from django.db.models import QuerySet
 
 from codemem.accounts.values import Action, Caller
@@ -95,7 +96,32 @@ def get_ref_state(*, repository_id: UUID, ref: str | None, user_id: int | None =
     rows = kept_rows(statements("queries")["ref_state"], parameters)
     if not rows:
         raise Repository.DoesNotExist(f"There is no repository {repository_id}.")
-    name, head_commit, indexed_commit, commits_behind, indexed_at, layer, base_revision = rows[0]
+    return _ref_state(repository_id, ref, rows[0])
+
+
+def list_ref_states(*, asked: Sequence[tuple[UUID, str | None]]) -> list[RefState]:
+    """Return what the graph shows of each ref of a repository, or of its default branch (None).
+
+    As `get_ref_state` for each, in the same order, but without repositories that are gone; work
+    trees are nobody's here. One query for all.
+    """
+    if not asked:
+        return []
+    repository_ids, refs = zip(*asked, strict=True)
+    parameters = {"repositories": list(repository_ids), "refs": list(refs)}
+    with connection.cursor() as cursor:
+        cursor.execute(statements("queries")["ref_states"], parameters)
+        return [_ref_state(repository, ref, row) for *row, repository, ref in cursor.fetchall()]
+
+
+def list_branches(*, repository_id: UUID) -> set[str]:
+    """Return the names of the branches that were seen or have an overlay. Two queries."""
+    seen = Ref.objects.filter(repository_id=repository_id).values_list("name", flat=True)
+    return {*seen, *(layer.ref_name for layer in list_layers(repository_id=repository_id))}
+
+
+def _ref_state(repository_id: UUID, ref: str | None, row: Sequence[Any]) -> RefState:
+    name, head_commit, indexed_commit, commits_behind, indexed_at, layer, base_revision = row
     if head_commit is None:
         return RefState(
             requested_ref=ref,
@@ -117,12 +143,6 @@ def get_ref_state(*, repository_id: UUID, ref: str | None, user_id: int | None =
         indexed_at=indexed_at,
         view=view,
     )
-
-
-def list_branches(*, repository_id: UUID) -> set[str]:
-    """Return the names of the branches that were seen or have an overlay. Two queries."""
-    seen = Ref.objects.filter(repository_id=repository_id).values_list("name", flat=True)
-    return {*seen, *(layer.ref_name for layer in list_layers(repository_id=repository_id))}
 
 
 def _work_tree_state(repository_id: UUID, ref: str, user_id: int | None) -> RefState:

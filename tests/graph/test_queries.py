@@ -3,6 +3,8 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from codemem.accounts.models import Namespace
 from codemem.accounts.services import archive_namespace
@@ -157,6 +159,21 @@ def test_a_ref_says_how_far_the_graph_is_behind_it(repository):
     assert (state.ref, state.requested_ref) == ("main", None)
     assert (state.indexed_commit, state.head_commit) == ("1" * 40, "2" * 40)
     assert (state.behind_by, state.is_pending) == (3, True)
+
+
+def test_the_states_of_many_refs_are_asked_for_at_once(namespace, repository):
+    other = make_repository(namespace, "other")
+    put(repository, symbol_fact("a.py", "foo"), commit="1")
+    note_head(repository, sha="2" * 40, behind=3)
+    asked = [(other.pk, None), (repository.pk, "feature"), (repository.pk, None)]
+
+    with CaptureQueriesContext(connection) as taken:
+        states = queries.list_ref_states(asked=[*asked, (uuid4(), None)])
+
+    assert states == [queries.get_ref_state(repository_id=key, ref=ref) for key, ref in asked]
+    assert [state.is_pending for state in states] == [False, False, True]
+    assert len(taken) == 1
+    assert queries.list_ref_states(asked=[]) == []
 
 
 def test_an_indexed_head_is_behind_by_nothing(repository):

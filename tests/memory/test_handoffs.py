@@ -31,7 +31,7 @@ def write(user: User, namespace: Namespace, **changes: object) -> handoffs.Hando
 
 
 def offered(user: User, namespace: Namespace, **changes: object) -> list[UUID]:
-    arguments = {"namespace_id": namespace.pk, "repository_id": None, "now": NOW} | changes
+    arguments = {"namespace_ids": (namespace.pk,), "repository_id": None, "now": NOW} | changes
     found = handoffs.offers(caller=factories.caller_of(user), **arguments)  # type: ignore[arg-type]
     return [offer.id for offer in found]
 
@@ -112,7 +112,10 @@ def test_a_shared_one_is_anybodys_who_may_write(
 def test_an_offer_tells_none_of_its_text(namespace: Namespace, writer: User) -> None:
     write(writer, namespace, branch="feature")
     (offer,) = handoffs.offers(
-        caller=factories.caller_of(writer), namespace_id=namespace.pk, repository_id=None, now=NOW
+        caller=factories.caller_of(writer),
+        namespace_ids=(namespace.pk,),
+        repository_id=None,
+        now=NOW,
     )
     assert "Retries" not in repr(offer)
     assert (offer.author, offer.branch, offer.is_automatic) == ("walter", "feature", False)
@@ -466,6 +469,7 @@ def test_a_token_that_may_not_read_memories_sees_no_offer(
         roles=factories.caller_of(writer).roles,
         names={},
     )
-    assert (
-        handoffs.offers(caller=blind, namespace_id=namespace.pk, repository_id=None, now=NOW) == []
+    found = handoffs.offers(
+        caller=blind, namespace_ids=(namespace.pk,), repository_id=None, now=NOW
     )
+    assert found == []

@@ -64,17 +64,19 @@ def show(visit: Visit) -> HttpResponse:
 
 
 def shelves_of(visit: Visit, namespace_ids: Sequence[UUID]) -> list[Shelf]:
-    """Return the repositories of some namespaces, by namespace and name. A query for each."""
+    """Return the repositories of some namespaces, by namespace and name. Four queries."""
     repositories = graph.list_repositories(namespace_ids=namespace_ids)
     keys = [repository.id for repository in repositories]
     running = {run.repository_id: run for run in indexing.active_runs(repository_ids=keys)}
     failed = {run.repository_id: run for run in indexing.failing_runs(repository_ids=keys)}
+    asked = [(key, None) for key in keys]
+    states = dict(zip(keys, graph.list_ref_states(asked=asked), strict=True))
     names = visit.caller.names
     return [
         Shelf(
             namespace=names[repository.namespace_id],
             repository=repository,
-            state=graph.get_ref_state(repository_id=repository.id, ref=None),
+            state=states[repository.id],
             run=running.get(repository.id),
             failure=failed.get(repository.id),
         )

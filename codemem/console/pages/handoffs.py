@@ -41,7 +41,7 @@ def index(visit: Visit) -> HttpResponse:
     context = {
         "offers": handoffs.offers(
             caller=visit.caller,
-            namespace_id=visit.namespace_id,
+            namespace_ids=(visit.namespace_id,),
             repository_id=None,
             now=visit.now,
         ),

@@ -78,17 +78,14 @@ def request_index(visit: Visit) -> HttpResponse:
 
 
 def branches(visit: Visit) -> HttpResponse:
-    """List the branches that were seen, and what the graph shows of each. A query for each."""
+    """List the branches that were seen, and what the graph shows of each."""
     assert visit.repository is not None
     default = visit.repository.default_branch
     names = sorted(graph.list_branches(repository_id=visit.repository_id))
+    states = graph.list_ref_states(asked=[(visit.repository_id, name) for name in names])
     found = [
-        Branch(
-            name=name,
-            state=graph.get_ref_state(repository_id=visit.repository_id, ref=name),
-            is_default=name == default,
-        )
-        for name in names
+        Branch(name=name, state=state, is_default=name == default)
+        for name, state in zip(names, states, strict=True)
     ]
     found.sort(key=lambda branch: (not branch.is_default, branch.name))
     context = {"branches": found, "may_index": visit.can(Action.REQUEST_INDEX)}

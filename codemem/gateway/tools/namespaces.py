@@ -153,11 +153,14 @@ def _indexes(
 ) -> list[IndexView]:
     if not call.caller.can(Action.READ_GRAPH, scope.id):
         return []
+    repositories = [
+        repository
+        for repository in graph.list_repositories(namespace_ids=(scope.id,))
+        if only is None or repository.id == only.repository.id
+    ]
+    states = graph.list_ref_states(asked=[(repository.id, None) for repository in repositories])
     views = []
-    for repository in graph.list_repositories(namespace_ids=(scope.id,)):
-        if only is not None and repository.id != only.repository.id:
-            continue
-        state = graph.get_ref_state(repository_id=repository.id, ref=None)
+    for repository, state in zip(repositories, states, strict=True):
         views.append(
             IndexView(
                 repository=repository.name,

@@ -367,17 +367,13 @@ def _list_offers(call: Call, arguments: HandoffArguments) -> HandoffResult:
     place = scopes.find_repository(call, arguments, namespaces=namespaces)
     ids = [place.namespace.id] if place else [scope.id for scope in namespaces]
     session = _session_to_read(call, arguments.session_id, ids)
-    found = [
-        offer
-        for key in ids
-        for offer in handoffs.offers(
-            caller=call.caller,
-            namespace_id=key,
-            repository_id=place.repository.id if place else None,
-            now=call.now,
-            session_id=session.id if session else None,
-        )
-    ]
+    found = handoffs.offers(
+        caller=call.caller,
+        namespace_ids=ids,
+        repository_id=place.repository.id if place else None,
+        now=call.now,
+        session_id=session.id if session else None,
+    )
     return HandoffResult(
         scope=scopes.echo(place) if place else scopes.echo_namespaces(namespaces, source),
         offers=[_offer(offer) for offer in found],
