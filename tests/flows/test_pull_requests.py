@@ -34,6 +34,7 @@ PAGES = {
     )
     for number in range(4)
 }
+REPOSITORY = "pulled"  # the flows share a namespace
 FILES = {"shop/__init__.py": "", "shop/billing.py": BILLING, **PAGES}
 SIGNED = "def charge(amount: int, currency: str) -> int:\n    return amount\n"
 LONGER = "def charge(amount: int, currency: str, *, tax: int) -> int:\n    return amount + tax\n"
@@ -125,7 +126,7 @@ class PullRequest:
             scratch=self.scratch,
             inputs={
                 **_pasted(server=self.shop.agent.url, token=token),
-                "repository": f"{self.shop.agent.namespace}/shop",
+                "repository": f"{self.shop.agent.namespace}/{REPOSITORY}",
                 **inputs,
             },
             event={
@@ -150,7 +151,7 @@ class PullRequest:
                 "CODEMEM_URL": self.shop.agent.url,
                 "CODEMEM_TOKEN": token,
                 "CODEMEM_FORGE_TOKEN": "job-token",
-                "CODEMEM_REPOSITORY": f"{self.shop.agent.namespace}/shop",
+                "CODEMEM_REPOSITORY": f"{self.shop.agent.namespace}/{REPOSITORY}",
                 "CI_API_V4_URL": self.host.api,
                 "CI_PROJECT_ID": "42",
                 "CI_MERGE_REQUEST_IID": str(self.number),
@@ -173,7 +174,7 @@ class PullRequest:
 def shop(agent: Agent, worker: subprocess.Popen[bytes], folder: Path) -> Shop:
     path = make_repository(folder / "pulled", FILES)
     git(path, "config", "uploadpack.allowAnySHA1InWant", "true")
-    repository_id = agent.register("shop", path)
+    repository_id = agent.register(REPOSITORY, path)
     agent.wait_until_indexed(repository_id)
     shop = Shop(agent, path, git(path, "rev-parse", "HEAD"), "", "", repository_id)
     shop.token, shop.token_id = shop.token_of("ci")
@@ -348,7 +349,7 @@ def test_a_diff_of_20_mb_is_answered_with_a_sentence_and_one_of_50_mb_is_refused
     small = _section("shop/billing.py", 1)
     diff = small + _section("package-lock.json", 330_000)
     assert len(diff) > 20 << 20
-    place = {"namespace": shop.agent.namespace, "repository": "shop"}
+    place = {"namespace": shop.agent.namespace, "repository": REPOSITORY}
     answer = shop.agent.ask("POST", "/api/v1/reviews", {**place, "diff": diff})
 
     assert answer.status == HTTPStatus.OK, str(answer)[:500]
