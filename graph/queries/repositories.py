@@ -99,19 +99,22 @@ def get_ref_state(*, repository_id: UUID, ref: str | None, user_id: int | None =
     return _ref_state(repository_id, ref, rows[0])
 
 
-def list_ref_states(*, asked: Sequence[tuple[UUID, str | None]]) -> list[RefState]:
+def list_ref_states(
+    *, asked: Sequence[tuple[UUID, str | None]]
+) -> dict[tuple[UUID, str | None], RefState]:
     """Return what the graph shows of each ref of a repository, or of its default branch (None).
 
-    As `get_ref_state` for each, in the same order, but without repositories that are gone; work
-    trees are nobody's here. One query for all.
+    As `get_ref_state` for each, but a repository that is gone, maybe since the caller listed it, is
+    left out; work trees are nobody's here. One query for all.
     """
     if not asked:
-        return []
+        return {}
     repository_ids, refs = zip(*asked, strict=True)
     parameters = {"repositories": list(repository_ids), "refs": list(refs)}
     with connection.cursor() as cursor:
         cursor.execute(statements("queries")["ref_states"], parameters)
-        return [_ref_state(repository, ref, row) for *row, repository, ref in cursor.fetchall()]
+        rows = cursor.fetchall()
+    return {(key, ref): _ref_state(key, ref, row) for *row, key, ref in rows}
 
 
 def list_branches(*, repository_id: UUID) -> set[str]:

@@ -228,15 +228,14 @@ left join graph_layer layer on layer.id = ref.layer and ref.layer > 0
 where repository.id = %(repository)s
 
 -- name: ref_states
--- What ref_state says, of as many refs as are asked for, in their order.
+-- What ref_state says, of as many refs as are asked for.
 select coalesce(ref.name, nullif(asked.name, ''), repository.default_branch), ref.head_commit, ref.indexed_commit,
     ref.commits_behind, ref.indexed_at, layer.id, layer.base_revision_id, repository.id, asked.name
-from unnest(%(repositories)s::uuid[], %(refs)s::text[]) with ordinality asked (repository_id, name, place)
+from unnest(%(repositories)s::uuid[], %(refs)s::text[]) asked (repository_id, name)
 join graph_repository repository on repository.id = asked.repository_id
 left join graph_ref ref
     on ref.repository_id = repository.id and ref.name = coalesce(asked.name, repository.default_branch)
 left join graph_layer layer on layer.id = ref.layer and ref.layer > 0
-order by asked.place
 
 -- name: repositories_named
 -- The repositories of some namespaces with an id or, when there is none, a name.

@@ -5,7 +5,8 @@ from django.utils import timezone
 
 from codemem import policies
 from codemem.accounts.models import AuditEvent, Membership, Namespace, Token
-from graph.models import Repository
+from graph import queries as graph
+from graph.models import Ref, Repository
 from indexing.models import Erasure, IndexRun
 from indexing.signing import webhook_secret
 from tests import factories
@@ -18,6 +19,24 @@ def text_of(response):
 
 
 # --- Repositories -------------------------------------------------------------------------------
+@pytest.mark.parametrize("place", ["", "n/team/repositories", "n/team/r/app/branches"])
+def test_a_repository_that_is_deleted_while_a_page_is_made_is_left_out(
+    as_reader, repository, monkeypatch, place
+):
+    states_of = graph.list_ref_states
+
+    def states_after_deletion(*, asked):
+        Repository.objects.all().delete()
+        return states_of(asked=asked)
+
+    Ref.objects.create(repository=repository, name="main", head_seen_at=timezone.now())
+    monkeypatch.setattr(graph, "list_ref_states", states_after_deletion)
+    response = as_reader.get(f"/console/{place}")
+
+    assert response.status_code == 200
+    assert not Repository.objects.exists()
+
+
 def test_a_maintainer_adds_a_repository_and_it_is_indexed(as_maintainer, namespace):
     fields = {"name": "shop", "url": "https://git.example/shop.git"}
     response = as_maintainer.post("/console/n/team/repositories", fields, follow=True)

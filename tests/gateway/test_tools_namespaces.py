@@ -6,6 +6,7 @@ import pytest
 from django.test import Client
 
 from codemem.accounts.models import Namespace
+from graph import queries as graph
 from tests.factories import NOW
 from tests.fakes import StoppedClock
 from tests.gateway import surfaces
@@ -26,6 +27,14 @@ def test_the_figures_are_the_namespaces_and_its_indexes(team: Team) -> None:
     assert index["repository"] == "app"
     assert index["indexed_commit"] == "1" * 40
     assert (index["behind"], index["pending"]) == (False, False)
+
+
+def test_a_repository_that_is_deleted_meanwhile_has_no_index(
+    team: Team, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(graph, "list_ref_states", lambda *, asked: {})
+    found = ask(team, "reader", "namespace_stats", namespace="team").content
+    assert found["repositories"] == []
 
 
 def test_several_namespaces_want_one_to_be_named(team: Team) -> None:

@@ -69,18 +69,19 @@ def shelves_of(visit: Visit, namespace_ids: Sequence[UUID]) -> list[Shelf]:
     keys = [repository.id for repository in repositories]
     running = {run.repository_id: run for run in indexing.active_runs(repository_ids=keys)}
     failed = {run.repository_id: run for run in indexing.failing_runs(repository_ids=keys)}
-    asked = [(key, None) for key in keys]
-    states = dict(zip(keys, graph.list_ref_states(asked=asked), strict=True))
+    states = graph.list_ref_states(asked=[(key, None) for key in keys])
     names = visit.caller.names
     return [
         Shelf(
             namespace=names[repository.namespace_id],
             repository=repository,
-            state=states[repository.id],
+            state=states[repository.id, None],
             run=running.get(repository.id),
             failure=failed.get(repository.id),
         )
         for repository in sorted(repositories, key=lambda one: (names[one.namespace_id], one.name))
+        # One that was deleted since it was listed has no state.
+        if (repository.id, None) in states
     ]
 
 

@@ -81,11 +81,11 @@ def branches(visit: Visit) -> HttpResponse:
     """List the branches that were seen, and what the graph shows of each."""
     assert visit.repository is not None
     default = visit.repository.default_branch
-    names = sorted(graph.list_branches(repository_id=visit.repository_id))
+    names = graph.list_branches(repository_id=visit.repository_id)
     states = graph.list_ref_states(asked=[(visit.repository_id, name) for name in names])
     found = [
-        Branch(name=name, state=state, is_default=name == default)
-        for name, state in zip(names, states, strict=True)
+        Branch(name=state.ref, state=state, is_default=state.ref == default)
+        for state in states.values()
     ]
     found.sort(key=lambda branch: (not branch.is_default, branch.name))
     context = {"branches": found, "may_index": visit.can(Action.REQUEST_INDEX)}

@@ -160,7 +160,10 @@ def _indexes(
     ]
     states = graph.list_ref_states(asked=[(repository.id, None) for repository in repositories])
     views = []
-    for repository, state in zip(repositories, states, strict=True):
+    for repository in repositories:
+        state = states.get((repository.id, None))
+        if state is None:  # deleted since it was listed
+            continue
         views.append(
             IndexView(
                 repository=repository.name,
