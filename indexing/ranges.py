@@ -5,6 +5,7 @@ posts one. A commit that the mirror lacks is fetched once, from the repository's
 caller says is a name here, never an address.
 """
 
+import itertools
 import re
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ import structlog
 from graph.values import RepositoryValue
 from indexing.fitting import Fitted, fit_pieces
 from indexing.git import GitError, Mirror, RefUnknown
+from indexing.history.log import commits_since
 from indexing.mirrors import find_mirror, refuse_foreign_path
 
 log = structlog.get_logger(__name__)
@@ -20,6 +22,7 @@ log = structlog.get_logger(__name__)
 _SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _SHOWN_SHA = 12
 _SHOWN_NAME = 100
+_TOLD_COMMITS = 20
 
 
 class CommitUnknown(Exception):
@@ -39,11 +42,15 @@ class NoCommonCommit(Exception):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Range:
-    """What head changed since it left its base: `base` is that place, both are full shas."""
+    """What head changed since it left its base: `base` is that place, both are full shas.
+
+    `title` is what the newest commits say of it, a line each.
+    """
 
     base: str
     head: str
     diff: Fitted
+    title: str = ""
 
 
 def read_range(
@@ -108,7 +115,10 @@ def _between(mirror: Mirror, base: str, head: str, *, diff_bytes: int) -> Range:
             " there is no change between them to review."
         )
     diff = fit_pieces(mirror.diff(left_at, head), limit=diff_bytes)
-    return Range(base=left_at, head=head, diff=diff)
+    commits = itertools.islice(commits_since(mirror, head, base=left_at), _TOLD_COMMITS)
+    return Range(
+        base=left_at, head=head, diff=diff, title="\n".join(one.subject for one in commits)
+    )
 
 
 def _commit(mirror: Mirror, url: str, name: str, *, side: str, seconds: float) -> str:

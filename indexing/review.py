@@ -74,6 +74,7 @@ def review_diff(
     caller: Caller,
     diff: str | bytes,
     base: str | None = None,
+    title: str = "",
     depth: int = 2,
     budget_tokens: int = 4_000,
     now: datetime,
@@ -84,10 +85,11 @@ def review_diff(
     """Review a diff against the indexed state of a repository.
 
     `base` names the commit that the diff starts from; without it, the contents that the diff names
-    decide. `depth` is 1..MAXIMUM_DEPTH. The listings together stay near `budget_tokens`, their
-    totals are of everything. At most `most_missing` files are named that the diff may have
-    forgotten, each at least so likely. How likely that is where nobody says, and what a high risk
-    is, the namespace decides. About thirty-five queries, one parse of each changed file.
+    decide. `title` is what the author says of the change: it helps to tell what is missing. `depth`
+    is 1..MAXIMUM_DEPTH. The listings together stay near `budget_tokens`, their totals are of
+    everything. At most `most_missing` files are named that the diff may have forgotten, each at
+    least so likely. How likely that is where nobody says, and what a high risk is, the namespace
+    decides. About thirty-five queries, one parse of each changed file.
 
     Raises diffs.NotADiff or diffs.DiffTooLarge; everything else that is wrong with a diff becomes
     a note.
@@ -114,7 +116,7 @@ def review_diff(
         repository, changed, caller=caller, branch=ref_state.ref, now=now
     )
     decided = policies.values([repository.namespace_id], "review.")[repository.namespace_id]
-    shown = shown_by(changes, dependents=radius.direct_by_path())
+    shown = shown_by(changes, dependents=radius.direct_by_path(), title=title)
     missing = find_missing(
         repository_id=repository.id,
         mirror=find_mirror(repository.id),

@@ -127,6 +127,7 @@ def _run(options: argparse.Namespace) -> ExitStatus:
                 server=server,
                 scope=scope,
                 base=options.base,
+                title=options.title,
                 depth=options.depth,
                 fail_on=options.fail_on,
                 shape="json" if options.json else options.format,
@@ -463,6 +464,11 @@ def _declare_review(commands: _Commands[_Parser]) -> None:
         "--base",
         metavar="REV",
         help="what the diff is against (default: where HEAD left the default branch)",
+    )
+    review.add_argument(
+        "--title",
+        metavar="TEXT",
+        help="what the change does: helps to tell what is missing (default: what its commits say)",
     )
     review.add_argument("--depth", type=_count, metavar="N", help="follow dependents N steps")
     review.add_argument(

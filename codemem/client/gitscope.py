@@ -15,6 +15,7 @@ from codemem.client.failure import Failure
 
 # Walking to the root of a very long history without a commit graph must not hold up a command.
 _ROOT_COMMIT_SECONDS: Final = 3.0
+_TOLD_COMMITS: Final = 20
 _NETWORK_URL = re.compile(
     r"(?P<scheme>[a-z][a-z0-9+.-]*)://(?:(?P<user>[^/]*)@)?(?P<rest>[^?#]*)", re.IGNORECASE
 )
@@ -125,6 +126,12 @@ def diff(*, base: str, directory: Path) -> bytes:
     if finished.returncode:
         raise GitRefused(f"git diff failed: {_complaint(_text(finished.stderr))}")
     return finished.stdout
+
+
+def subjects(*, base: str, directory: Path) -> str | None:
+    """Return what the newest commits since a base say in their first lines; None if none does."""
+    return _answer("log", "--format=%s", f"--max-count={_TOLD_COMMITS}", f"{base}..HEAD", "--",
+                   directory=directory)  # fmt: skip
 
 
 def count_commits(*, older: str, newer: str, directory: Path) -> int | None:

@@ -24,6 +24,7 @@ _REPORTS: Final[dict[str, tuple[str, Any]]] = {
 
 # Far above what a server accepts; only keeps an endless standard input out of memory.
 _DIFF_BYTES: Final = 64 * 1024 * 1024
+_TITLE_CHARACTERS: Final = 1_000  # what the server takes
 _UTF16_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -50,15 +51,17 @@ def run(
     server: Server,
     scope: Scope,
     base: str | None,
+    title: str | None,
     depth: int | None,
     fail_on: str | None,
     shape: str,
 ) -> ExitStatus:
     """Review a diff; PROBLEMS_FOUND if its risk is at or above `fail_on`.
 
-    `shape` is one of FORMATS. All of them say what the server's one renderer says.
+    `shape` is one of FORMATS. All of them say what the server's one renderer says. Where nobody
+    says what the change does, and this checkout makes the diff, its commits do.
     """
-    diff, base = _diff_and_base(base, scope=scope)
+    diff, base, told = _change(base, scope=scope)
     if not diff.strip():
         note("There are no changes to review.")
         if shape == "json":
@@ -67,7 +70,8 @@ def run(
             print_json(_REPORTS[shape][1])
         return ExitStatus.OK
     reports = [_REPORTS[shape][0]] if shape in _REPORTS else None
-    request = {"diff": diff, "base": base, "depth": depth, "formats": reports}
+    said = (title or told or "")[:_TITLE_CHARACTERS] or None
+    request = {"diff": diff, "base": base, "title": said, "depth": depth, "formats": reports}
     answer = server.ask(
         "POST",
         "/api/v1/reviews",
@@ -93,7 +97,8 @@ def _show(answer: dict[str, Any], *, shape: str) -> None:
             print(block(said or _summary(answer)).rstrip("\n"))
 
 
-def _diff_and_base(base: str | None, *, scope: Scope) -> tuple[str, str | None]:
+def _change(base: str | None, *, scope: Scope) -> tuple[str, str | None, str | None]:
+    """Return the diff, its base, and what the commits say that it was made of here."""
     piped = _read_stdin()
     # Build servers often give a command an empty standard input; --base says what is wanted.
     if piped is None or (base and not piped.strip()):
@@ -104,7 +109,7 @@ def _diff_and_base(base: str | None, *, scope: Scope) -> tuple[str, str | None]:
             base = gitscope.resolve_commit(base, directory=scope.directory)
         except gitscope.BaseUnknown:
             note(f"This checkout lacks {base}; the server is asked for it by that name.")
-    return _decode(piped), base
+    return _decode(piped), base, None
 
 
 def _read_stdin() -> bytes | None:
@@ -117,7 +122,7 @@ def _read_stdin() -> bytes | None:
     return piped
 
 
-def _own_diff(base: str | None, *, scope: Scope) -> tuple[str, str]:
+def _own_diff(base: str | None, *, scope: Scope) -> tuple[str, str, str | None]:
     if scope.checkout is None:
         raise CheckoutMissing(
             scope.git_problem or "There is no diff on standard input and no checkout to make one.",
@@ -128,7 +133,11 @@ def _own_diff(base: str | None, *, scope: Scope) -> tuple[str, str]:
         if base
         else gitscope.default_base(checkout=scope.checkout, directory=scope.directory)
     )
-    return _decode(gitscope.diff(base=left_at, directory=scope.directory)), left_at
+    return (
+        _decode(gitscope.diff(base=left_at, directory=scope.directory)),
+        left_at,
+        gitscope.subjects(base=left_at, directory=scope.directory),
+    )
 
 
 def _decode(diff: bytes) -> str:

@@ -48,7 +48,7 @@ _MOST_KEYS: Final = 200
 
 
 class PullRequest(BaseModel):
-    """Which pull request a diff is of; `title` is kept, and shown to members only."""
+    """Which pull request a diff is of; `title` is kept, shown to members only, also read."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
@@ -295,6 +295,8 @@ def _public(caller: Caller) -> Caller:
 def _reviewed(call: Call, arguments: PostedArguments) -> Reviewed:
     """Review the change; what the job left out of it is among what was not seen."""
     plain = arguments.model_dump(include=set(ReviewArguments.model_fields))
+    if arguments.pull_request is not None:
+        plain["title"] = arguments.title or arguments.pull_request.title
     reviewed = review_of(call, ReviewArguments.model_validate(plain))
     unnamed = arguments.omitted_files - reviewed.diff.files_left_out
     return replace(

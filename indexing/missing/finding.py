@@ -83,7 +83,9 @@ def rank_files(
         return search.ranked()
 
 
-def shown_by(changes: Sequence[FileChange], *, dependents: Mapping[str, int]) -> Shown:
+def shown_by(
+    changes: Sequence[FileChange], *, dependents: Mapping[str, int], title: str = ""
+) -> Shown:
     """Return what a diff shows; `dependents` counts those of each path that is not in it."""
     added, removed, context = Counter[str](), Counter[str](), Counter[str]()
     redefined: set[str] = set()
@@ -117,6 +119,7 @@ def shown_by(changes: Sequence[FileChange], *, dependents: Mapping[str, int]) ->
         context=context,
         redefined=frozenset(redefined),
         dependents=dependents,
+        title=title,
     )
 
 
@@ -168,6 +171,8 @@ class _Search:
         self._history = history
         self._shown = shown
         self._here = [file.path for file in shown.files]
+        told = parts(identifiers(shown.title))
+        self._told = weighted(told, told)
         self._keys = {
             path: history.keys[path]
             for path in dict.fromkeys(file.old_path for file in shown.files)
@@ -217,7 +222,6 @@ class _Search:
         context = [word for word in shown.context if word not in changed]
         gone = [word for word in shown.removed if word not in shown.added]
         likely = self._likely()
-        is_test, is_tested = self._other_side()
         return ranking.Evidence(
             shared_words=self._words({word: share**2 for word, share in shown.shared.items()}),
             rare_words=self._words(weighted(changed, self._rare(changed))),
@@ -228,11 +232,12 @@ class _Search:
             named=self._named(),
             together=self._of_keys(likely.by_files),
             messages=self._of_keys(likely.by_message),
+            told_words=self._index.scores_of_parts([self._told], self._tree)[0][self._places],
+            told_paths=self._ranks_of_paths(self._told)[self._places],
             dependents=self._of_paths(shown.dependents),
             names=self._likeness(self._names.alike),
             folders=self._likeness(self._names.near),
-            is_test=is_test,
-            is_tested=is_tested,
+            is_test=self._tests_wanted(),
         )
 
     def _words(self, words: Mapping[str, float]) -> Scores:
@@ -251,13 +256,17 @@ class _Search:
 
     def _named(self) -> Scores:
         """Return how high each path ranks among those that the changed lines name, by file."""
-        sums = np.zeros(len(self._tree.paths))
-        for words in self._parts_of_files():
-            scores = self._names.named(words)
-            ranks = np.empty(len(scores))
-            ranks[np.argsort(-scores, kind="stable")] = np.arange(len(scores))
-            sums += np.where(scores > 0, 1 / (ranks + _RANK_OFFSET), 0)
-        return sums[self._places] / len(self._shown.files)
+        ranks = [self._ranks_of_paths(words) for words in self._parts_of_files()]
+        mean: Scores = np.mean(ranks, axis=0)
+        return mean[self._places]
+
+    def _ranks_of_paths(self, words: Mapping[str, float]) -> Scores:
+        """Return the reciprocal rank of each path by how much some words name it."""
+        scores = self._names.named(words)
+        ranks = np.empty(len(scores))
+        ranks[np.argsort(-scores, kind="stable")] = np.arange(len(scores))
+        reciprocal: Scores = np.where(scores > 0, 1 / (ranks + _RANK_OFFSET), 0)
+        return reciprocal
 
     def _parts_of_files(self) -> list[dict[str, float]]:
         counted = [parts(file.words) for file in self._shown.files]
@@ -286,15 +295,11 @@ class _Search:
         likeness: Scores = np.max([of(path) for path in dict.fromkeys(self._here)], axis=0)
         return likeness[self._places]
 
-    def _other_side(self) -> tuple[Scores, Scores]:
-        """Return what is a test where the diff has none; what is none where it has only tests."""
-        shown = [is_test_path(path) for path in self._here if is_program(path)]
-        tests = self._is_test[self._places].astype(np.float64)
-        nothing = np.zeros(len(tests))
-        return (
-            nothing if any(shown) else tests,
-            1 - tests if shown and all(shown) else nothing,
-        )
+    def _tests_wanted(self) -> Scores:
+        """Return what is a test, where the diff has none."""
+        if any(is_test_path(path) for path in self._here if is_program(path)):
+            return self._nothing()
+        return self._is_test[self._places].astype(np.float64)
 
     # --- Reasons -------------------------------------------------------------------------------
 
@@ -309,6 +314,7 @@ class _Search:
             dependents=self._shown.dependents.get(path, 0),
             namesake=self._namesake(path),
             named=sorted(words_of(path) & set(parts(self._shown.changed))),
+            told=sorted(words_of(path) & set(self._told)),
             is_test=points["is_test"] > 0,
         )
         return reasons.sentence(grounds, points)

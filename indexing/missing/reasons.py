@@ -18,7 +18,7 @@ class Grounds:
 
     `partner` is the shown file that it changed with most often, and how often. `words` are the
     identifiers of the diff that it holds, the rarest first. `namesake` is a shown file whose name
-    it shares; `named` are words of its own name in the changed lines.
+    it shares; `named` are words of its own name in the changed lines, `told` in the change's title.
     """
 
     partner: tuple[str, Company] | None
@@ -27,6 +27,7 @@ class Grounds:
     dependents: int
     namesake: str | None
     named: Sequence[str]
+    told: Sequence[str]
     is_test: bool
 
 
@@ -64,6 +65,8 @@ def sentence(grounds: Grounds, points: dict[str, float]) -> str:
         told.append(
             (points["named"], f"is named for {_listed(grounds.named)}, in the changed lines")
         )
+    if grounds.told:
+        told.append((points["told_paths"], f"is named for {_listed(grounds.told)}, in the title"))
     if grounds.is_test:
         told.append((points["is_test"], "is a test, and the diff has none"))
     told.sort(key=lambda one: -one[0])

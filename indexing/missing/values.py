@@ -28,7 +28,8 @@ class Shown:
     """What a diff shows: its files, and how often each identifier is in which of its lines.
 
     `redefined` are names whose definitions are new, gone or have another signature. `dependents`
-    counts, by path, the symbols outside the diff that use directly what it changes.
+    counts, by path, the symbols outside the diff that use directly what it changes. `title` is what
+    the author says of it; where nothing was said, nothing speaks from it.
     """
 
     files: Sequence[ShownFile]
@@ -37,6 +38,7 @@ class Shown:
     context: Mapping[str, int]
     redefined: frozenset[str]
     dependents: Mapping[str, int]
+    title: str = ""
 
     @property
     def changed(self) -> Mapping[str, int]:

@@ -232,6 +232,7 @@ class _Delivery:
             caller=_everybody(self.repository.namespace_id, self.namespace),
             diff=self.change.diff.text,
             base=self.change.base,
+            title=self.record.title,
             depth=_DEPTH,
             budget_tokens=_BUDGET_TOKENS,
             now=self.now,

@@ -9,7 +9,8 @@ and names are those of the cut. Then each such file of each such commit is hidde
 without it is given to the product's own functions, as `review_diff` does, and the rest of the
 source files are ranked. The two sides of the files that are shown are those of the commit, as they
 are for a pull request. A commit whose author's date and subject the history has already is left
-out.
+out. `codemem` is told the diff alone, `codemem, told the title` the commit's subject as well, as a
+review of a pull request is.
 
 Source is what codemem reads and is a program; renames after the cut are followed. Beside stand,
 over the same candidates: `co-change only`, the sum of P(file | shown file) over past commits with a
@@ -20,8 +21,8 @@ were hidden, of which there is one. The weights were fitted on pallets/flask and
 
 `stated` is every file among the first five of a ranking (documentation and configuration, too) with
 the probability that a review would state. Pull requests are a mix: each commit counts once with one
-of its files hidden, shared among them, and once complete, when whatever is stated is wrong. `shown`
-are those that a review would show.
+of its files hidden, shared among them, and once complete, when whatever is stated is wrong; half of
+each without a title, half with it. `shown` are those that a review without a title would show.
 
 FOLDER (.local/bench-review/out) gets the figures of each repository, which a second run with the
 same code takes from there, and a picture of the calibration. What was indexed is kept in the
@@ -40,14 +41,17 @@ import tempfile
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import django
 import numpy as np
+
+if TYPE_CHECKING:
+    from indexing.missing.values import Shown
 
 _HALF_LIFE_DAYS = 730.0
 _MOST_FILES = 50
@@ -71,6 +75,7 @@ class Change:
     """A commit after the cut."""
 
     sha: str
+    subject: str
     files: tuple[Touched, ...]
 
     def hidden(self) -> list[Touched]:
@@ -224,7 +229,8 @@ class Past:
                 Touched(at_cut, status, parts.get(new) or parts.get(old, ""))
                 for status, old, new, at_cut in touched
             ]
-            found.append(Change(sha, tuple(files)))
+            title = subject.partition(" ")[2].partition(" ")[2]
+            found.append(Change(sha, title, tuple(files)))
             if len(found) == most:
                 break
         return found
@@ -354,44 +360,53 @@ class Product:
         from indexing.missing.values import LEAST_PROBABILITY
 
         begun = time.perf_counter()
-        ranked = self._ranked(change, hidden)
-        figures.seconds.append(time.perf_counter() - begun)
-        if ranked is None:
+        shown = self._shown(change, hidden)
+        if shown is None:
             return
+        ranked = self._ranked(shown)
+        figures.seconds.append(time.perf_counter() - begun)
+        told = self._ranked(replace(shown, title=change.subject))
         gold = hidden.at_cut
-        shown = [file.at_cut for file in change.files if file is not hidden and file.at_cut]
-        after = [_path_of(file.diff) or "" for file in change.files if file is not hidden]
-        for path, probability in ranked[:5]:
-            figures.stated.append(Stated(probability, path == gold, weight))
-        told = [
+        for order in (ranked, told):
+            figures.stated += [
+                Stated(probability, path == gold, weight / 2) for path, probability in order[:5]
+            ]
+        named = [
             path == gold for path, probability in ranked[:5] if probability >= LEAST_PROBABILITY
         ]
-        figures.shown += told
-        figures.silent += not told
+        figures.shown += named
+        figures.silent += not named
+        before = [file.at_cut for file in change.files if file is not hidden and file.at_cut]
+        after = [_path_of(file.diff) or "" for file in change.files if file is not hidden]
         orders: dict[str, Mapping[str, float]] = {
-            "codemem": {path: 1 - place / len(ranked) for place, (path, _) in enumerate(ranked)},
-            "co-change only": self.co_changes.scores(shown),
-            "graph only": self.graph.scores(shown),
-            "same directory": self._near([path for path in after if path] or shown),
+            "codemem": _falling(ranked),
+            "codemem, told the title": _falling(told),
+            "co-change only": self.co_changes.scores(before),
+            "graph only": self.graph.scores(before),
+            "same directory": self._near([path for path in after if path] or before),
         }
         for method, scores in orders.items():
-            place = self._place_of(gold, scores, without=set(shown))
+            place = self._place_of(gold, scores, without=set(before))
             figures.places.setdefault(method, []).append(place)
 
     def ask_whole(self, change: Change, figures: Figures) -> None:
         """Count what would be shown of a commit that lacks nothing."""
         from indexing.missing.values import LEAST_PROBABILITY
 
-        ranked = self._ranked(change, None)
-        if ranked is not None:
-            figures.of_complete.append(
-                sum(probability >= LEAST_PROBABILITY for _, probability in ranked[:5])
-            )
+        shown = self._shown(change, None)
+        if shown is None:
+            return
+        ranked = self._ranked(shown)
+        figures.of_complete.append(
+            sum(probability >= LEAST_PROBABILITY for _, probability in ranked[:5])
+        )
+        for order in (ranked, self._ranked(replace(shown, title=change.subject))):
             figures.stated += [
-                Stated(probability, is_hidden=False, weight=1.0) for _, probability in ranked[:5]
+                Stated(probability, is_hidden=False, weight=0.5) for _, probability in order[:5]
             ]
 
-    def _ranked(self, change: Change, hidden: Touched | None) -> list[tuple[str, float]] | None:
+    def _shown(self, change: Change, hidden: Touched | None) -> "Shown | None":
+        """Return what a commit's diff without a file shows; None if nothing is left of it."""
         from indexing import radius, review
         from indexing.diffs import NotADiff
         from indexing.missing import finding
@@ -409,7 +424,11 @@ class Product:
         reached = radius.follow(
             self.repository, radius.find_in_graph(self.repository, changes), depth=2
         )
-        shown = finding.shown_by(changes, dependents=reached.direct_by_path())
+        return finding.shown_by(changes, dependents=reached.direct_by_path())
+
+    def _ranked(self, shown: "Shown") -> list[tuple[str, float]]:
+        from indexing.missing import finding
+
         return finding.rank_files(
             repository_id=self.repository.id,
             mirror=self.mirror,
@@ -575,6 +594,10 @@ class FileGraph:
         return dict(zip(self._paths, rank, strict=True))
 
 
+def _falling(ranked: Sequence[tuple[str, float]]) -> dict[str, float]:
+    return {path: 1 - place / len(ranked) for place, (path, _) in enumerate(ranked)}
+
+
 # --- Figures --------------------------------------------------------------------------------------
 def _print(title: str, figures: Figures) -> None:
     count = len(figures.places["codemem"])
@@ -609,14 +632,18 @@ def _print(title: str, figures: Figures) -> None:
 
 
 def _print_summary(of_each: Mapping[str, Figures]) -> None:
-    print("\n## In short\n")
-    print("| repository | hidden | co-change @1 @5 @10 MRR | codemem @1 @5 @10 MRR | ahead at 10 |")
-    print("|---|---:|---|---|---:|")
+    methods = ("co-change only", "codemem", "codemem, told the title")
+    print("\n## In short: @1 @5 @10 MRR\n")
+    print(f"| repository | hidden | {' | '.join(methods)} | ahead at 10 | told the title |")
+    print("|---|---:|---|---|---|---:|---:|")
     for name, figures in of_each.items():
-        past, own = (_hits(figures.places[method]) for method in ("co-change only", "codemem"))
-        told = (" ".join(f"{value:.3f}" for value in row) for row in (past, own))
+        past, own, titled = (_hits(figures.places[method]) for method in methods)
+        told = (" ".join(f"{value:.3f}" for value in row) for row in (past, own, titled))
         hidden = len(figures.places["codemem"])
-        print(f"| {name} | {hidden} | {' | '.join(told)} | {own[2] - past[2]:+.3f} |")
+        print(
+            f"| {name} | {hidden} | {' | '.join(told)} | {own[2] - past[2]:+.3f}"
+            f" | {titled[2] - past[2]:+.3f} |"
+        )
     sys.stdout.flush()
 
 

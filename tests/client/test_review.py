@@ -103,6 +103,16 @@ def test_on_a_terminal_review_makes_the_diff_itself(branch, server, repository):
     assert sent(server)["base"] == repository.git("rev-parse", "main")
 
 
+def test_the_commits_of_an_own_diff_say_what_it_does(branch, server, repository):
+    repository.git("commit", "--quiet", "--amend", "-m", "Price in cents", "-m", "A body.")
+    branch.on_terminal("review")
+    assert sent(server)["title"] == "Price in cents"
+    branch.on_terminal("review", "--title", "Round prices")
+    assert sent(server)["title"] == "Round prices"
+    branch("review", "--title", "x" * 2_000, stdin=DIFF)
+    assert sent(server)["title"] == "x" * 1_000
+
+
 def test_with_a_base_and_nothing_piped_review_makes_the_diff_itself(branch, server, repository):
     assert branch("review", "--base", "main").status == 0
     assert "+x = 2" in sent(server)["diff"]

@@ -9,7 +9,9 @@ import pytest
 from codemem.accounts.models import Namespace
 from codemem.gateway.tool import find_tool
 from graph.models import Repository
+from indexing import review
 from indexing.models import ReviewRecord
+from indexing.review import review_diff
 from tests.factories import make_namespace, make_token
 from tests.gateway import surfaces
 from tests.gateway.surfaces import bearer, post
@@ -97,6 +99,32 @@ def test_branches_that_are_here_go_by_their_names(shop: Shop):
     assert found["review"]["head_commit"] == shop.head
     record = ReviewRecord.objects.get()
     assert (record.subject, record.head_commit) == (f"commit:{shop.head}", shop.head)
+
+
+def test_what_the_change_does_is_said_by_its_author_its_pull_request_or_its_commits(
+    shop: Shop, monkeypatch: pytest.MonkeyPatch
+):
+    told: list[str] = []
+
+    def listening(**arguments: Any) -> Any:
+        told.append(arguments["title"])
+        return review_diff(**arguments)
+
+    monkeypatch.setattr(review, "review_diff", listening)
+    diff = shop.checkout.git("diff", f"{shop.base}...{shop.head}")
+    pull = {"forge": "github", "number": 7, "title": "Tax prices"}
+    shop.checkout.git("commit", "--quiet", "--allow-empty", "-m", "Round them", "-m", "As asked.")
+    head = shop.checkout.git("rev-parse", "HEAD").strip()
+    for asked in (
+        {"diff": diff},
+        {"diff": diff, "pull_request": pull, "head": shop.head},
+        {"diff": diff, "pull_request": pull, "head": shop.head, "title": "My own"},
+        {"base": shop.base, "head": head},
+        {"base": shop.base, "head": head, "title": "My own"},
+    ):
+        assert shop.post(**asked).status_code == 200
+    first = shop.checkout.git("log", "-1", "--format=%s", shop.head).strip()
+    assert told == ["", "Tax prices", "My own", f"Round them\n{first}", "My own"]
 
 
 def test_a_head_that_is_behind_the_index_is_told_how_far(shop: Shop):

@@ -78,6 +78,11 @@ class ReviewArguments(CodeArguments):
         max_length=1000,
         description="Instead of diff: the commit (fetched if need be) or branch to review.",
     )
+    title: str = Field(
+        "",
+        max_length=1000,
+        description="What the author says it does: helps to tell what is missing.",
+    )
     depth: int = Field(
         2,
         ge=1,
@@ -309,6 +314,7 @@ def review_of(call: Call, arguments: ReviewArguments) -> Reviewed:
         caller=call.caller,
         diff=change.diff.text,
         base=change.base,
+        title=change.title,
         depth=arguments.depth,
         budget_tokens=arguments.budget_tokens,
         now=call.now,
@@ -336,12 +342,14 @@ class _Change:
 
     diff: Fitted
     base: str | None
+    title: str
     head: str | None = None
 
 
 def _change(arguments: ReviewArguments, repository: RepositoryValue) -> _Change:
     if arguments.diff is not None:
-        return _Change(fit(arguments.diff, limit=settings.MAXIMUM_DIFF_BYTES), arguments.base)
+        diff = fit(arguments.diff, limit=settings.MAXIMUM_DIFF_BYTES)
+        return _Change(diff, arguments.base, arguments.title)
     assert arguments.head is not None
     found = read_range(
         repository=repository,
@@ -350,7 +358,7 @@ def _change(arguments: ReviewArguments, repository: RepositoryValue) -> _Change:
         diff_bytes=settings.MAXIMUM_DIFF_BYTES,
         fetch_seconds=_FETCH_SECONDS,
     )
-    return _Change(found.diff, found.base, found.head)
+    return _Change(found.diff, found.base, arguments.title or found.title, found.head)
 
 
 def _result(found: Review, place: scopes.RepositoryScope, code: scopes.CodeEcho) -> ReviewResult:

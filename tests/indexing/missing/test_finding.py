@@ -13,7 +13,7 @@ from indexing.comment import comment_of
 from indexing.git import Mirror
 from indexing.mirrors import find_mirror, mirror_path
 from indexing.missing import finding, knowledge
-from indexing.missing.values import Missing, Shown, ShownFile
+from indexing.missing.values import Missing, MissingChange, Shown, ShownFile
 from indexing.sides import Limits
 from indexing.values import Review
 from tests.factories import NOW, caller_of
@@ -129,7 +129,27 @@ def test_who_holds_the_names_that_change_is_suggested(shop):
     )
     assert {"shop/client.py", "shop/api.py"} <= {one.path for one in missing.changes}
     (client,) = [one for one in missing.changes if one.path == "shop/client.py"]
-    assert "uses create_order, whose definition changes" in client.reason
+    assert "ses create_order, whose definition changes" in client.reason
+
+
+def test_what_the_title_names_is_likelier(shop, source, writer):
+    diff = source.diff({"shop/api.py": API + "\n\nV = 30\n"})
+
+    def told(title: str) -> dict[str, MissingChange]:
+        found = reviewed(shop, writer, diff, title=title, most_missing=50, least_probability=0.0)
+        return {one.path: one for one in found.missing}
+
+    silent, titled = told(""), told("Tell a lonely customer why")
+    assert titled["shop/lonely.py"].probability > 2 * silent["shop/lonely.py"].probability
+    assert "s named for lonely, in the title" in titled["shop/lonely.py"].reason
+    assert "title" not in silent["shop/lonely.py"].reason
+
+
+def test_a_title_of_anything_harms_nothing(shop, source, writer):
+    diff = source.diff({"shop/api.py": API + "\n\nV = 30\n"})
+    usual = reviewed(shop, writer, diff).missing
+    for title in ("\0\ud800 \u202e", "!" * 1000, "1 2 3", "zzzz"):
+        assert reviewed(shop, writer, diff, title=title).missing == usual
 
 
 def test_at_most_five_are_named_and_nothing_that_is_unlikely(shop):

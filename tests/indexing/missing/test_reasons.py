@@ -16,6 +16,7 @@ def told(points: dict[str, float], **changes: Any) -> str:
         "dependents": 0,
         "namesake": None,
         "named": (),
+        "told": (),
         "is_test": False,
     }
     return sentence(Grounds(**usual | changes), dict.fromkeys(KINDS, 0.0) | points)
@@ -53,6 +54,11 @@ def test_a_namesake_and_a_test_are_told():
 def test_company_without_a_common_commit_is_no_reason():
     reason = told({"folders": 1.0}, partner=("api.py", Company(0, 9)))
     assert reason == "Is near what changes."
+
+
+def test_a_file_that_the_title_names_is_told_so():
+    reason = told({"told_paths": 1.0}, told=["order"])
+    assert reason == "Is named for order, in the title."
 
 
 def test_a_file_that_the_changed_lines_name_is_told_so():

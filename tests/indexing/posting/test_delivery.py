@@ -244,6 +244,20 @@ def test_a_box_that_was_ticked_is_remembered(scene: Scene):
     assert "1 dismissed" in scene.comments[0]
 
 
+def test_the_title_of_the_pull_request_is_read(scene: Scene, monkeypatch):
+    told: list[str] = []
+
+    def listening(**arguments: Any) -> Any:
+        told.append(arguments["title"])
+        return review_diff(**arguments)
+
+    monkeypatch.setattr(delivery, "review_diff", listening)
+    scene.accept()
+    record = scene.deliver()
+    assert told == [record.title]
+    assert record.title
+
+
 def test_a_push_that_comes_meanwhile_is_not_overwritten(scene: Scene, monkeypatch):
     scene.accept()
     older = scene.head
