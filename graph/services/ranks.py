@@ -215,7 +215,7 @@ def _keep(analysis: Analysis, network: Network, shape: _Shape) -> None:
 
 
 def _keep_communities(analysis: Analysis, network: Network, shape: _Shape) -> None:
-    names = _names_by_vertex(network.vertices)
+    names = _names_by_vertex(analysis)
     rows = []
     for resolution, division in shape.communities.items():
         members = [
@@ -241,15 +241,17 @@ def _keep_communities(analysis: Analysis, network: Network, shape: _Shape) -> No
     Community.objects.bulk_create(rows, batch_size=500)
 
 
-def _names_by_vertex(vertices: NDArray[np.int64]) -> dict[int, tuple[str, str]]:
-    """Return path and name of each symbol: what groups are named after."""
+def _names_by_vertex(analysis: Analysis) -> dict[int, tuple[str, str]]:
+    """Return path and name of each symbol of what was analyzed: what groups are named after."""
     first = graph_id(label=VertexLabel.SYMBOL, key=0)
-    last = graph_id(label=VertexLabel.FILE, key=0)
-    keys = [vertex - first for vertex in vertices.tolist() if first <= vertex < last]
-    rows = SymbolVersion.objects.filter(
-        symbol_id__in=keys, layer=DEFAULT_LAYER, valid_to=None
-    ).values_list("symbol_id", "symbol__path", "symbol__name")
-    return {first + key: (path, name) for key, path, name in rows.iterator()}
+    rows = SymbolVersion.objects.filter(layer=DEFAULT_LAYER, valid_to=None)
+    # Not by key: a statement takes 65,535 parameters at most, and repositories have more symbols.
+    if analysis.repository_id is None:
+        rows = rows.filter(repository__namespace_id=analysis.namespace_id)
+    else:
+        rows = rows.filter(repository_id=analysis.repository_id)
+    found = rows.values_list("symbol_id", "symbol__path", "symbol__name")
+    return {first + key: (path, name) for key, path, name in found.iterator()}
 
 
 def _current_networks(namespace_id: UUID) -> dict[UUID, Network]:

@@ -1,6 +1,8 @@
 """What a ranking finds: groups, cycles, what matters to some nodes and to a namespace."""
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from graph import queries, services
 from graph.models import Analysis, NodeScore, Repository
@@ -136,6 +138,23 @@ def test_a_namespace_is_ranked_over_its_repositories(ranked, namespace):
         kinds=[NodeKind.FUNCTION],
     )
     assert [item.node.name for item in mine] == ["alone"]
+
+
+def test_ranking_asks_for_no_symbol_by_its_key(ranked, namespace):
+    """A statement takes 65,535 parameters at most, and repositories have more symbols."""
+    small = make_repository(namespace, "small")
+    show(small, snapshot(symbol_fact("a.py", "foo")))
+
+    def asked(rank):
+        with CaptureQueriesContext(connection) as taken:
+            rank()
+        return [one["sql"] for one in taken if '"graph_symbolversion"' in one["sql"]]
+
+    (of_sixteen,) = asked(lambda: services.rank_repository(repository_id=ranked.pk))
+    (of_one,) = asked(lambda: services.rank_repository(repository_id=small.pk))
+    (of_all,) = asked(lambda: services.rank_namespace(namespace_id=namespace.pk))
+    assert of_sixteen.replace(ranked.pk.hex, small.pk.hex) == of_one
+    assert " IN (" not in of_all
 
 
 def test_an_edge_of_another_repository_changes_nothing(ranked, namespace):
