@@ -41,6 +41,7 @@ _PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 _PATIENCE_MS = 30_000
 # What a page must be free of; "minor" ones are told nobody.
 _SERIOUS = {"moderate", "serious", "critical"}
+_RULES_OF_COLOR = ("color-contrast", "link-in-text-block")
 
 
 Made = TypeVar("Made")
@@ -213,9 +214,9 @@ def looked_at() -> set[str]:
 
 @pytest.fixture
 def looks_right(looked_at: set[str]) -> Any:
-    """Return `looks_right(page, name)`: axe, no sideways scrolling, and pictures of all looks.
+    """Return `looks_right(page, name)`: axe, no sideways scrolling, and pictures of the looks.
 
-    Light and dark at 1280 pixels, and a phone: NAME.png, NAME-dark.png, NAME-phone.png.
+    Light and dark, at 1280 pixels and on a phone: NAME.png, NAME-dark.png, NAME-phone.png.
     """
 
     def looks_right(page: Page, name: str) -> None:
@@ -233,29 +234,32 @@ def _name_of(page: Page) -> str:
 
 
 def _looks_right(page: Page, name: str) -> None:
-    for look, size, scheme in (
-        ("", DESKTOP, "light"),
-        ("-dark", DESKTOP, "dark"),
-        ("-phone", PHONE, "light"),
-    ):
+    wrong = []
+    for size, width in ((DESKTOP, ""), (PHONE, "-phone")):
         page.set_viewport_size(size)
-        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-        _shoot(page, f"{name}{look}")
-        # The colors are a phone's, too; what else axe looks at is the same page.
-        if size == DESKTOP:
-            assert serious(page) == [], f"{name}{look}"
-        assert overflow(page) <= 0, f"{name}{look} scrolls sideways"
+        for scheme in ("light", "dark"):
+            look = f"{name}{width}{'-dark' if scheme == 'dark' else ''}"
+            page.emulate_media(color_scheme=scheme)
+            if look != f"{name}-phone-dark":
+                _shoot(page, look)
+            # Light and dark differ in colors only.
+            rules = None if scheme == "light" else _RULES_OF_COLOR
+            wrong += [f"{look}: {one}" for one in serious(page, rules=rules)]
+        if overflow(page) > 0:
+            wrong.append(f"{name}{width} scrolls sideways")
     page.set_viewport_size(DESKTOP)
     page.emulate_media(color_scheme="light")
+    assert wrong == []
 
 
-def serious(page: Page) -> list[str]:
-    """Return what axe finds wrong with a page, as sentences."""
+def serious(page: Page, *, rules: tuple[str, ...] | None = None) -> list[str]:
+    """Return what axe finds wrong with a page, as sentences, by some of its rules or by all."""
     script = (django_settings.VENDOR_DIRECTORY / "axe.min.js").read_text()
     # Evaluated by the debugger: the page's own policy lets no such script in.
     if not page.evaluate("'axe' in window"):
         page.evaluate(script + "; undefined")
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    options = {"resultTypes": ["violations"], **({"runOnly": rules} if rules else {})}
+    found = page.evaluate("options => axe.run(document, options)", options)
     return [
         f"{one['id']}: {one['help']}: {one['nodes'][0]['html'][:200]}"
         for one in found["violations"]
@@ -275,6 +279,8 @@ def overflow(page: Page) -> int:
 
 def _shoot(page: Page, name: str) -> None:
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
+    # From its top: what sticks would be drawn where the page was scrolled to.
+    page.evaluate("scrollTo(0, 0)")
     page.screenshot(path=SCREENSHOTS / f"{name}.png", full_page=True, animations="disabled")
 
 
