@@ -59,6 +59,9 @@ bench-http: setup  ## How long an agent waits for an answer about code, on Djang
 bench-console: setup  ## How soon each page of the console is there in Chromium
 	@deploy/bench_console.sh
 
+bench-explorer: setup  ## How smooth 2,000 nodes of 200,000 are under a pointer in Chromium
+	@deploy/bench_explorer.sh
+
 bench-code-memory: setup  ## Ask where real commits' changes would go; against BM25 over content
 	@deploy/bench_code_memory.sh
 
@@ -98,4 +101,4 @@ lock: setup  ## Write requirements.lock anew from pyproject.toml
 setup:
 	@deploy/server.sh setup
 
-.PHONY: help up down status env logs test check bench bench-graph bench-index indexers test-scip test-clients bench-history bench-pushes bench-hooks bench-http bench-console bench-code-memory bench-consolidation bench-review bench-review-latency bench-risk bench-memory bench-portability bench-replay bench-scale conformance lock setup
+.PHONY: help up down status env logs test check bench bench-graph bench-index indexers test-scip test-clients bench-history bench-pushes bench-hooks bench-http bench-console bench-explorer bench-code-memory bench-consolidation bench-review bench-review-latency bench-risk bench-memory bench-portability bench-replay bench-scale conformance lock setup

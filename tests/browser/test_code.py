@@ -37,6 +37,26 @@ def test_the_picture_opens_tells_of_a_node_and_focuses(page, looks_right):
     looks_right(page, "graph-focus")
 
 
+def test_nodes_alone_are_drawn_while_the_picture_moves_and_answer_afterwards(page):
+    page.goto(f"{SHOP}/graph?open=all")
+    drawn(page)
+    box = page.locator("#stage-canvas").bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.mouse.wheel(0, 120)
+    page.locator("#stage-canvas.moves").wait_for()
+    seen = "(name) => getComputedStyle(document.querySelector(`.sigma-${name}`)).visibility"
+    assert [page.evaluate(seen, name) for name in ("nodes", "labels")] == ["visible", "hidden"]
+
+    page.locator("#stage-canvas:not(.moves)").wait_for()
+    place = page.evaluate(
+        "(() => { const { drawing } = window.codememPicture;"
+        " return drawing.framedGraphToViewport("
+        "drawing.getNodeDisplayData('sym:shop/billing.py#Invoice')); })()"
+    )
+    page.mouse.click(box["x"] + place["x"], box["y"] + place["y"])
+    page.locator("#inspector h2", has_text="Invoice").wait_for()
+
+
 def test_a_group_opens_by_its_button(page):
     page.goto(f"{SHOP}/graph?open=none")
     closed = drawn(page)

@@ -58,7 +58,8 @@ def show(visit: Visit) -> HttpResponse:
         "is_open": visit.parameter("open", _usual(layout)) == "all",
         "opened": sorted(_opened(visit, _usual(layout)) - EVERY_GROUP),
         "source": visit.url("graph-columns", query=_query(visit)),
-        "most": MOST_NODES,
+        "shows_all": layout is not None and layout.nodes <= MOST_NODES,
+        "most": f"{MOST_NODES:,}",
     }
     return visit.render("graph/explorer.html", context, title="Graph")
 

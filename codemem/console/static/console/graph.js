@@ -9,9 +9,10 @@ function explore(stage) {
   const status = document.querySelector("#stage-status");
   const inspector = document.querySelector("#inspector");
   const { Sigma, graphology } = window;
-  const Drawing = Sigma?.Sigma ?? Sigma;
+  const { Drawing, Discs } = Sigma ? programs(Sigma, () => moving) : {};
   let address = new URL(stage.dataset.source, location.href);
   let drawing = null;
+  let canvasWidth = canvas.clientWidth; // read once: reading it while labels are drawn costs a layout
   let graph = null;
   let columns = null;
   let order = [];
@@ -19,6 +20,8 @@ function explore(stage) {
   let chosen = null;
   let near = new Set();
   let asked = 0;
+  let moving = 0; // a timer while the camera moves
+  let labelledFrom = 6; // the size in pixels from which a node is named where there is room
 
   // --- Colors: the page's own, read again when light turns to dark ---------------------------------
   const paper = document.createElement("canvas").getContext("2d");
@@ -111,6 +114,7 @@ function explore(stage) {
     graph = new graphology.MultiDirectedGraph();
     const scale = nodes.id.length > 800 ? 0.6 : nodes.id.length > 200 ? 1 : 1.6;
     const namesAll = nodes.id.length <= 40;
+    labelledFrom = 6 * Math.min(scale, 1);
     // Of groups, the largest are named; the others are when there is room.
     const bySize = [...nodes.id.keys()].sort((a, b) => nodes.size[b] - nodes.size[a]);
     const named = new Set(bySize.filter((i) => nodes.members[i]).slice(0, canvas.clientWidth < 500 ? 4 : 9));
@@ -119,7 +123,7 @@ function explore(stage) {
         x: nodes.x[i],
         y: nodes.y[i],
         size: nodes.size[i] * (nodes.members[i] ? 1 : scale),
-        label: nodes.members[i] ? `${short(nodes.name[i])} (${nodes.members[i]})` : nodes.name[i],
+        label: nodes.members[i] ? `${short(nodes.name[i])} (${nodes.members[i]})` : short(nodes.name[i]),
         group: nodes.group[i],
         state: nodes.state[i],
         members: nodes.members[i],
@@ -145,6 +149,7 @@ function explore(stage) {
         (drift ? `: ${drift}` : ""),
     );
     if (drawing) {
+      drawing.setSetting("labelRenderedSizeThreshold", labelledFrom);
       drawing.setGraph(graph);
       drawing.refresh();
     } else {
@@ -173,7 +178,9 @@ function explore(stage) {
       hideLabelsOnMove: true,
       labelDensity: 0.5,
       labelGridCellSize: 110,
-      labelRenderedSizeThreshold: 6,
+      labelRenderedSizeThreshold: labelledFrom,
+      // Close by, lines as thick as beams would hide what they tie.
+      zoomToSizeRatioFunction: (ratio) => Math.max(Math.sqrt(ratio), 0.45),
       labelFont: getComputedStyle(document.body).fontFamily,
       labelSize: 12,
       labelColor: { color: tones.text },
@@ -181,8 +188,10 @@ function explore(stage) {
       minCameraRatio: 0.02,
       maxCameraRatio: 4,
       zIndex: true,
+      nodeProgramClasses: { circle: Discs },
       nodeReducer,
       edgeReducer,
+      defaultDrawNodeLabel: drawLabel,
       defaultDrawNodeHover: drawHover,
     };
   }
@@ -207,21 +216,37 @@ function explore(stage) {
     return { ...data, color: data.state ? tones[data.state] : tones.edge };
   }
 
+  // To the right of its node, or to the left where the picture ends.
+  function beside(data, width) {
+    const right = data.x + data.size + 3;
+    const left = data.x - data.size - 3 - width;
+    return right + width > canvasWidth && left > 0 ? left : right;
+  }
+
+  function drawLabel(context, data, config) {
+    if (!data.label) return;
+    context.font = `${config.labelSize}px ${config.labelFont}`;
+    context.fillStyle = tones.text;
+    const x = beside(data, context.measureText(data.label).width);
+    context.fillText(data.label, x, data.y + config.labelSize / 3);
+  }
+
   function drawHover(context, data, config) {
     context.font = `600 ${config.labelSize}px ${config.labelFont}`;
     const width = context.measureText(data.label ?? "").width;
+    const x = beside(data, width + 12);
     context.fillStyle = tones.ground;
     context.strokeStyle = tones.strong;
     context.lineWidth = 1.5;
     context.beginPath();
-    context.roundRect(data.x + data.size + 1, data.y - 11, width + 12, 22, 5);
+    context.roundRect(x, data.y - 11, width + 12, 22, 5);
     context.fill();
     context.stroke();
     context.beginPath();
     context.arc(data.x, data.y, data.size + 2, 0, 2 * Math.PI);
     context.stroke();
     context.fillStyle = tones.text;
-    context.fillText(data.label ?? "", data.x + data.size + 7, data.y + 4);
+    context.fillText(data.label ?? "", x + 6, data.y + 4);
   }
 
   function say(text) {
@@ -306,7 +331,22 @@ function explore(stage) {
     drawing.on("clickStage", () => choose(null));
     drawing.on("enterNode", () => canvas.classList.add("over-node"));
     drawing.on("leaveNode", () => canvas.classList.remove("over-node"));
-    drawing.getCamera().on("updated", remember);
+    drawing.on("resize", () => { canvasWidth = canvas.clientWidth; });
+    drawing.getCamera().on("updated", () => {
+      remember();
+      rest();
+    });
+  }
+
+  // Until the camera has rested for a moment, only nodes are drawn: what would be empty anyway is hidden.
+  function rest() {
+    clearTimeout(moving);
+    canvas.classList.add("moves");
+    moving = setTimeout(() => {
+      moving = 0;
+      canvas.classList.remove("moves");
+      drawing?.scheduleRender();
+    }, 100);
   }
 
   function remember() {
@@ -396,4 +436,29 @@ function explore(stage) {
   load().then(() => {
     if (focus && graph?.hasNode(focus)) inspect(focus);
   });
+}
+
+// Sigma draws every frame twice: once for people, once to know by color what is under the pointer. While
+// the camera moves nobody points at anything, and a browser without a graphics card does both in software.
+function programs(Sigma, isMoving) {
+  // Points take a third of the corners that sigma's own discs take, and look the same.
+  class Discs extends Sigma.rendering.NodePointProgram {
+    render(frame) {
+      const { pickProgram } = this;
+      if (isMoving()) this.pickProgram = null;
+      super.render(frame);
+      this.pickProgram = pickProgram;
+    }
+  }
+
+  class Drawing extends Sigma {
+    getNodeAtPosition(place) {
+      return isMoving() ? null : super.getNodeAtPosition(place);
+    }
+
+    resetWebGLTexture(layer) {
+      return isMoving() ? this : super.resetWebGLTexture(layer);
+    }
+  }
+  return { Drawing, Discs };
 }
