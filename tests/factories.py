@@ -54,6 +54,7 @@ def make_namespace(
 def make_token(
     user: User,
     *,
+    name: str = "tests",
     scopes: Iterable[TokenScope] | None = None,
     kind: TokenKind = TokenKind.USER,
     namespaces: Iterable[Namespace] = (),
@@ -62,7 +63,7 @@ def make_token(
 ) -> IssuedToken:
     return accounts.issue_token(
         user=user,
-        name="tests",
+        name=name,
         actor=user,
         now=now,
         kind=kind,

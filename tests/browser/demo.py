@@ -42,6 +42,8 @@ class Demo:
     repository: Repository
     broken: Repository
     memories: tuple[UUID, ...]
+    file: str = "shop/billing.py"
+    symbol: str = "sym:shop/billing.py#Invoice.total"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,14 +79,14 @@ def make_demo(folder: Path) -> Demo:
     )
 
 
-def ids_of(demo: Demo) -> Ids:
+def ids_of(demo: Demo, *, gone: str = "gone") -> Ids:
     """Return what else there is an address for: a deletion, and a run that failed."""
     now = timezone.now()
-    gone = factories.make_namespace("gone", owner=demo.owner)
+    namespace = factories.make_namespace(gone, owner=demo.owner)
     receipt = erasure.request_erasure(
         caller=caller_of_user(user=demo.owner),
-        namespace_id=gone.pk,
-        confirm="gone",
+        namespace_id=namespace.pk,
+        confirm=gone,
         grace=timedelta(hours=24),
         now=now,
     )
