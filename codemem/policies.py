@@ -69,11 +69,11 @@ class Policy:
             case None, None:
                 return kind
             case minimum, None:
-                return f"{kind}, at least {minimum:g}"
+                return f"{kind}, at least {minimum:,.10g}"
             case None, maximum:
-                return f"{kind}, at most {maximum:g}"
+                return f"{kind}, at most {maximum:,.10g}"
             case minimum, maximum:
-                return f"{kind} from {minimum:g} to {maximum:g}"
+                return f"{kind} from {minimum:,.10g} to {maximum:,.10g}"
 
     def checked(self, value: object) -> Value:
         """Return the value as it is kept; raise PolicyInvalid."""

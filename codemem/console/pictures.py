@@ -225,6 +225,8 @@ def _ring(
         x, y = center[0] + wide * math.cos(angle), center[1] + high * math.sin(angle)
         is_right = math.cos(angle) >= 0
         rank = float(node.get("rank_percentile") or 0.0)
+        size = 7 if ring == 0 else round(3.5 + 3 * rank, 1)
+        aside = size + 5 if is_right else -size - 5
         spots.append(
             Spot(
                 id=str(node["id"]),
@@ -232,9 +234,9 @@ def _ring(
                 x=round(x, 1),
                 y=round(y, 1),
                 ring=ring,
-                size=7 if ring == 0 else round(3.5 + 3 * rank, 1),
+                size=size,
                 anchor="start" if is_right else "end",
-                label_x=round(x + (9 if is_right else -9), 1),
+                label_x=round(x + aside, 1),
                 label_y=round(y + 4, 1),
                 is_labelled=ring == 0 or len(nodes) <= (_MOST_LABELS if ring == 1 else _FEW),
             )

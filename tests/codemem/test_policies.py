@@ -128,3 +128,9 @@ def test_every_setting_says_what_it_is_for() -> None:
     for key, policy in policies.registry().items():
         assert policy.description.endswith("."), key
         assert len(policy.description) > 20, key
+
+
+def test_large_bounds_are_written_out() -> None:
+    bounds = [policy.accepts for policy in policies.registry().values()]
+    assert "a whole number from 500 to 1,000,000" in bounds
+    assert not any("e+" in text for text in bounds)

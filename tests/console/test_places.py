@@ -1,6 +1,9 @@
 """What the pages of namespaces, repositories and jobs change."""
 
+from datetime import UTC, datetime
+
 import pytest
+from django.template.loader import render_to_string
 from django.utils import timezone
 
 from codemem import policies
@@ -293,3 +296,17 @@ def test_pages_are_found_by_their_names(as_reader, namespace):
 
     assert "/console/n/team/members" in found
     assert "<html" not in found
+
+
+# --- What people read ---------------------------------------------------------------------------
+def test_names_in_figures_stay_names_and_kinds_are_words():
+    counts = {"web-shop_2": 3, "PUBLISHES_TO": 1}
+    page = render_to_string("console/namespaces/counts.html", {"title": "x", "counts": counts})
+    assert "<dt>web-shop_2</dt>" in page
+    words = {"title": "x", "counts": counts, "is_code": True}
+    assert "<dt>publishes to</dt>" in render_to_string("console/namespaces/counts.html", words)
+
+
+def test_days_are_written_as_people_write_them(as_reader, namespace):
+    Membership.objects.update(created_at=datetime(2026, 3, 7, tzinfo=UTC))
+    assert "7 Mar 2026" in text_of(as_reader.get("/console/n/team/members"))

@@ -96,5 +96,5 @@ def _age(moment: datetime, now: datetime) -> str:
     elif seconds < 60 * _DAY:
         text = f"{int(seconds // _DAY)} days"
     else:
-        return f"{moment:%d %b %Y}"
+        return f"{moment.day} {moment:%b %Y}"
     return f"in {text}" if ahead else f"{text} ago"
