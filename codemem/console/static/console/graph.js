@@ -216,11 +216,12 @@ function explore(stage) {
     return { ...data, color: data.state ? tones[data.state] : tones.edge };
   }
 
-  // To the right of its node, or to the left where the picture ends.
+  // To the right of its node, or to the left where the picture ends, or as far inside as it goes.
   function beside(data, width) {
     const right = data.x + data.size + 3;
+    if (right + width <= canvasWidth || data.x > canvasWidth) return right;
     const left = data.x - data.size - 3 - width;
-    return right + width > canvasWidth && left > 0 ? left : right;
+    return left > 0 ? left : Math.max(2, canvasWidth - width - 2);
   }
 
   function drawLabel(context, data, config) {
