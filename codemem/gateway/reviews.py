@@ -48,7 +48,7 @@ _MOST_KEYS: Final = 200
 
 
 class PullRequest(BaseModel):
-    """Which pull request a diff is of; `title` is kept, shown to members only, also read."""
+    """Which pull request a diff is of; `title` is read, kept, and shown to members only."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 

@@ -25,7 +25,7 @@ class _AnyOf:
         column, of_column = self.process_lhs(compiler, connection)
         places, values = self.process_rhs(compiler, connection)
         kind = self.lhs.output_field.db_type(connection)
-        if kind is None or places.count("%s") != len(values):  # several columns, or expressions
+        if kind is None or places.count("%s") != len(values):  # expressions among them
             return self.as_sql(compiler, connection)  # type: ignore[no-any-return]
         # Without its length: what is cast to varchar(40) is cut, and would find what is shorter.
         array = f"{kind.partition('(')[0]}[]"

@@ -245,7 +245,7 @@ def _names_by_vertex(analysis: Analysis) -> dict[int, tuple[str, str]]:
     """Return path and name of each symbol of what was analyzed: what groups are named after."""
     first = graph_id(label=VertexLabel.SYMBOL, key=0)
     rows = SymbolVersion.objects.filter(layer=DEFAULT_LAYER, valid_to=None)
-    # Not by key: a statement takes 65,535 parameters at most, and repositories have more symbols.
+    # Not by key: all of them are wanted, and there may be hundreds of thousands.
     if analysis.repository_id is None:
         rows = rows.filter(repository__namespace_id=analysis.namespace_id)
     else:

@@ -141,7 +141,7 @@ def test_a_namespace_is_ranked_over_its_repositories(ranked, namespace):
 
 
 def test_ranking_asks_for_no_symbol_by_its_key(ranked, namespace):
-    """A statement takes 65,535 parameters at most, and repositories have more symbols."""
+    """All of them are wanted, and there may be hundreds of thousands."""
     small = make_repository(namespace, "small")
     show(small, snapshot(symbol_fact("a.py", "foo")))
 
